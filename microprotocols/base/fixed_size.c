@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fixed_size -- one segment for each message.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
+ * Differs:   a message that one datagram cannot carry is refused when it is
+ *            sent, not cut.
+ * Needs:     nothing.
+ * Provides:  message_segments (exclusive).
+ * Excludes:  nothing.
+ * Handles:   MSG_FROM_USER, SEGMENT_VERIFIED.
+ * Raises:    SEGMENT_FROM_USER, MSG_FROM_NET, SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    reads reliability_unmet (optional, 0): 1, a segment that cannot be
+ *            kept breaks the session.
+ * Parameters: mtu (default 1500B): longest datagram with its IP and UDP
+ *            headers.
+ */
+#include "microprotocol.h"
+
+struct fixed_size_parameters {
+	int64_t mtu_bytes; /* the runtime reads it */
+};
+
+enum { /* attributes */
+	FIXED_SIZE_MESSAGE,
+	FIXED_SIZE_SEGMENT,
+	FIXED_SIZE_FIRST,
+	FIXED_SIZE_NEXT,
+};
+enum { FIXED_SIZE_UNMET }; /* shared variables */
+
+static enum nopal_verdict
+fixed_size_on_from_user(struct nopal_session *session,
+			const struct nopal_part *part,
+			struct nopal_message *message)
+{
+	struct nopal_segment *segment = NULL;
+
+	(void)part;
+	if (message->length <= nopal_body_limit(session))
+		segment = nopal_segment_cut(session, message, 0,
+					    (uint32_t)message->length);
+	if (!segment) {
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no segment could be made of a message");
+		return NOPAL_STOP;
+	}
+	nopal_raise_SEGMENT_FROM_USER(session, segment);
+	nopal_message_is_cut(session, message);
+	return NOPAL_CONTINUE;
+}
+
+/* Where the message stands in the order: by message numbers, else by segment
+ * numbers. */
+static void fixed_size_place(const struct nopal_part *part,
+			     struct nopal_message *message)
+{
+	uint64_t first = nopal_get(message, part,
+				   nopal_has(part, FIXED_SIZE_MESSAGE) ?
+					   FIXED_SIZE_MESSAGE :
+					   FIXED_SIZE_SEGMENT);
+	bool numbered = nopal_has(part, FIXED_SIZE_MESSAGE) ||
+			nopal_has(part, FIXED_SIZE_SEGMENT);
+
+	nopal_set(message, part, FIXED_SIZE_FIRST, first);
+	nopal_set(message, part, FIXED_SIZE_NEXT, numbered ? first + 1 : 0);
+}
+
+static enum nopal_verdict fixed_size_unkept(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_message *message)
+{
+	if (message)
+		nopal_message_discard(session, message);
+	if (nopal_shared(session, part, FIXED_SIZE_UNMET))
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room for a message that arrived");
+	return NOPAL_STOP;
+}
+
+static enum nopal_verdict
+fixed_size_on_verified(struct nopal_session *session,
+		       const struct nopal_part *part,
+		       struct nopal_segment *segment)
+{
+	struct nopal_message *message = nopal_message_arriving(session, segment);
+
+	if (!message || !nopal_message_put(session, message, 0, segment->body))
+		return fixed_size_unkept(session, part, message);
+	fixed_size_place(part, message);
+	nopal_raise_MSG_FROM_NET(session, message);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter fixed_size_table[] = {
+	{ .name = "mtu",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct fixed_size_parameters, mtu_bytes),
+	  .initial = "1500B",
+	  .least = "576B", /* what every IPv4 host takes: RFC 791 */
+	  .most = "65535B",
+	  .doc = "longest datagram with its IP and UDP headers" },
+	{ 0 },
+};
+
+static const struct nopal_binding fixed_size_bindings[] = {
+	NOPAL_ON(MSG_FROM_USER, fixed_size_on_from_user),
+	NOPAL_ON(SEGMENT_VERIFIED, fixed_size_on_verified),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_fixed_size = {
+	.abi = NOPAL_ABI,
+	.name = "fixed_size",
+	.family = "base",
+	.summary = "one segment for each message",
+	.provides = (const struct nopal_role[]){ { "message_segments", true },
+						 { 0 } },
+	.parameters_size = sizeof(struct fixed_size_parameters),
+	.parameters = fixed_size_table,
+	.attributes = (const struct nopal_attribute[]){
+		[FIXED_SIZE_MESSAGE] = { .name = "message_number",
+					 .access = NOPAL_READ_OPTIONAL },
+		[FIXED_SIZE_SEGMENT] = { .name = "segment_number",
+					 .access = NOPAL_READ_OPTIONAL },
+		[FIXED_SIZE_FIRST] = {
+			.name = "order_first",
+			.access = NOPAL_WRITE,
+			.doc = "first number that the message covers" },
+		[FIXED_SIZE_NEXT] = {
+			.name = "order_next",
+			.access = NOPAL_WRITE,
+			.doc = "one past the last number that it covers" },
+		{ 0 } },
+	.shared = (const struct nopal_shared[]){
+		[FIXED_SIZE_UNMET] = {
+			"reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+			"1: a segment that cannot be kept breaks the session" },
+		{ 0 } },
+	.bindings = fixed_size_bindings,
+	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
+					 "SESSION_BROKEN", NULL },
+};

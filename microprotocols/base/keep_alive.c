@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keep_alive -- find out that a silent peer is gone.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
+ * Differs:   any arriving segment is a sign of life, and probes are sent only
+ *            into silence; many probes in one turn get one answer.
+ * Needs:     nothing.
+ * Provides:  liveness.
+ * Excludes:  nothing.
+ * Handles:   SESSION_OPENED, SEGMENT_FROM_NET, TURN_END.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      probe and probe_ack, control, empty.
+ * Shares:    nothing.
+ * Parameters: interval (default 15s): silence before the first probe;
+ *            timeout (default 45s): silence before the session breaks;
+ *            probes (default 10): sent between the two.
+ */
+#include "microprotocol.h"
+
+struct keep_alive_parameters {
+	int64_t interval_ns, timeout_ns, probes;
+};
+
+enum { KEEP_ALIVE_PROBE, KEEP_ALIVE_ANSWER }; /* kinds */
+enum { KEEP_ALIVE_CHECK };		      /* timers */
+
+struct keep_alive {
+	int64_t heard_ns; /* when a segment came last */
+	bool asked;	  /* an answer is due at the end of the turn */
+};
+
+static void keep_alive_send(struct nopal_session *session,
+			    const struct nopal_part *part, unsigned kind)
+{
+	uint8_t *bytes;
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, kind, 0, &bytes);
+
+	if (segment)
+		nopal_control_send(session, segment, 0);
+}
+
+/* The next look: when the silence could be long enough for a probe, else when
+ * the next probe is due, and never after the end of patience. */
+static int64_t keep_alive_next(const struct nopal_session *session,
+			       const struct keep_alive_parameters *set,
+			       const struct keep_alive *self)
+{
+	int64_t first = self->heard_ns + set->interval_ns;
+	int64_t last = self->heard_ns + set->timeout_ns;
+	int64_t step = (set->timeout_ns - set->interval_ns) / set->probes;
+	int64_t next = session->now_ns + (step > 0 ? step : 1);
+
+	if (session->now_ns < first)
+		return first;
+	return next < last ? next : last;
+}
+
+static void keep_alive_when_check(struct nopal_session *session,
+				  const struct nopal_part *part)
+{
+	const struct keep_alive_parameters *set = nopal_parameters(part);
+	struct keep_alive *self = nopal_state(session, part);
+	int64_t silence_ns = session->now_ns - self->heard_ns;
+
+	if (silence_ns >= set->timeout_ns) {
+		nopal_session_break(session, NOPAL_PEER_LOST,
+				    "nothing was heard from the peer");
+		return;
+	}
+	if (silence_ns >= set->interval_ns)
+		keep_alive_send(session, part, KEEP_ALIVE_PROBE);
+	nopal_timer_start(session, part, KEEP_ALIVE_CHECK,
+			  keep_alive_next(session, set, self));
+}
+
+static enum nopal_verdict keep_alive_on_opened(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_session *subject)
+{
+	const struct keep_alive_parameters *set = nopal_parameters(part);
+	struct keep_alive *self = nopal_state(session, part);
+
+	(void)subject;
+	self->heard_ns = session->now_ns;
+	nopal_timer_start(session, part, KEEP_ALIVE_CHECK,
+			  session->now_ns + set->interval_ns);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict keep_alive_on_any(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	struct keep_alive *self = nopal_state(session, part);
+
+	(void)segment;
+	self->heard_ns = session->now_ns;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict keep_alive_on_probe(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_segment *segment)
+{
+	struct keep_alive *self = nopal_state(session, part);
+
+	self->heard_ns = session->now_ns;
+	if (segment->body.length == 0)
+		self->asked = true;
+	return NOPAL_STOP;
+}
+
+static enum nopal_verdict keep_alive_on_answer(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_segment *segment)
+{
+	struct keep_alive *self = nopal_state(session, part);
+
+	(void)segment;
+	self->heard_ns = session->now_ns;
+	return NOPAL_STOP;
+}
+
+static enum nopal_verdict keep_alive_on_turn_end(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_session *subject)
+{
+	struct keep_alive *self = nopal_state(session, part);
+
+	(void)subject;
+	if (self->asked) {
+		self->asked = false;
+		keep_alive_send(session, part, KEEP_ALIVE_ANSWER);
+	}
+	return NOPAL_CONTINUE;
+}
+
+static void keep_alive_validate(const void *parameters,
+				struct nopal_problems *problems)
+{
+	const struct keep_alive_parameters *set = parameters;
+
+	if (set->timeout_ns <= set->interval_ns)
+		nopal_problem(problems, "timeout",
+			      "the session would break before the first probe",
+			      "make timeout longer than interval");
+}
+
+static const struct nopal_parameter keep_alive_table[] = {
+	{ .name = "interval",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct keep_alive_parameters, interval_ns),
+	  .initial = "15s",
+	  .least = "1ms",
+	  .most = "24h",
+	  .doc = "silence before the first probe" },
+	{ .name = "timeout",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct keep_alive_parameters, timeout_ns),
+	  .initial = "45s",
+	  .least = "2ms",
+	  .most = "48h",
+	  .doc = "silence before the session breaks" },
+	{ .name = "probes",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct keep_alive_parameters, probes),
+	  .initial = "10",
+	  .least = "1",
+	  .most = "100",
+	  .doc = "sent between the two" },
+	{ 0 },
+};
+
+static const struct nopal_binding keep_alive_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, keep_alive_on_opened),
+	NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_any, .kinds = NOPAL_EVERY_KIND,
+		 .before = "duplicate_filter"),
+	NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_probe,
+		 .kinds = NOPAL_OWN_KIND + KEEP_ALIVE_PROBE),
+	NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_answer,
+		 .kinds = NOPAL_OWN_KIND + KEEP_ALIVE_ANSWER),
+	NOPAL_ON(TURN_END, keep_alive_on_turn_end),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_keep_alive = {
+	.abi = NOPAL_ABI,
+	.name = "keep_alive",
+	.family = "base",
+	.summary = "find out that a silent peer is gone",
+	.provides = (const struct nopal_role[]){ { "liveness", false }, { 0 } },
+	.parameters_size = sizeof(struct keep_alive_parameters),
+	.parameters = keep_alive_table,
+	.validate = keep_alive_validate,
+	.kinds = (const struct nopal_kind[]){
+		[KEEP_ALIVE_PROBE] = { "probe", NOPAL_KIND_CONTROL,
+				       "asks for a sign of life" },
+		[KEEP_ALIVE_ANSWER] = { "probe_ack", NOPAL_KIND_CONTROL,
+					"a sign of life" },
+		{ 0 } },
+	.timers = (const struct nopal_timer[]){
+		[KEEP_ALIVE_CHECK] = { "check", keep_alive_when_check },
+		{ 0 } },
+	.bindings = keep_alive_bindings,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct keep_alive),
+};

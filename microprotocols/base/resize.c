@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resize -- cut messages into segments, and put them together again.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
+ * Differs:   the size of a segment is a parameter, not discovered.  Partial
+ *            messages are bounded in number and, where nobody resends, in age.
+ * Needs:     message_numbers|segment_numbers.
+ * Provides:  message_segments (exclusive).
+ * Excludes:  nothing.
+ * Handles:   MSG_FROM_USER, SEGMENT_VERIFIED.
+ * Raises:    SEGMENT_FROM_USER, MSG_FROM_NET, SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      fragment, 2 bytes, on data: bit 15, last of its message; bits 0 to
+ *            14, its place in the message.
+ * Shares:    reads reliability_unmet (optional, 0): 1, what is missing is still
+ *            to come.
+ * Parameters: mtu (default 1500B): longest datagram with its IP and UDP
+ *            headers;
+ *            partial (default 65536): messages that may be incomplete at once;
+ *            reassembly_timeout (default 10s): how long a message may be
+ *            incomplete where nobody resends.
+ */
+#include "microprotocol.h"
+
+struct resize_parameters {
+	int64_t mtu_bytes; /* the runtime reads it */
+	int64_t partial;
+	int64_t reassembly_timeout_ns;
+};
+
+enum { /* attributes */
+	RESIZE_FRAGMENT,
+	RESIZE_MESSAGE,
+	RESIZE_SEGMENT,
+	RESIZE_FIRST,
+	RESIZE_NEXT,
+};
+enum { RESIZE_UNMET }; /* shared variables */
+enum { RESIZE_EXPIRE }; /* timers */
+
+enum {
+	RESIZE_WIRE_BYTES = 2,
+	RESIZE_LAST = 1 << 15,
+	RESIZE_INDEX = RESIZE_LAST - 1,
+	RESIZE_FRAGMENTS = RESIZE_LAST, /* of one message at most */
+	RESIZE_SLAB = 32, /* records that are allocated together */
+};
+
+/* A message that is not complete.  In the list by age, or in the free list. */
+struct resize_partial {
+	struct resize_partial *older, *newer;
+	struct nopal_message *message;
+	uint64_t key;
+	uint32_t total; /* fragments; 0: the last has not arrived */
+	uint32_t reach; /* one past the highest index that arrived */
+};
+
+struct resize {
+	struct nopal_map partials; /* by key */
+	struct resize_partial *oldest, *newest, *free;
+	struct resize_partial *latest; /* whose fragment came last, or NULL */
+};
+
+/* --------------------------------------------------------------- to the net */
+
+static bool resize_cut(struct nopal_session *session,
+		       const struct nopal_part *part,
+		       struct nopal_message *message, uint64_t from,
+		       uint32_t limit)
+{
+	uint64_t left = message->length - from;
+	uint32_t length = left < limit ? (uint32_t)left : limit;
+	struct nopal_segment *segment =
+		nopal_segment_cut(session, message, from, length);
+
+	if (!segment)
+		return false;
+	nopal_set(segment, part, RESIZE_FRAGMENT,
+		  from / limit | (length == left ? RESIZE_LAST : 0));
+	nopal_raise_SEGMENT_FROM_USER(session, segment);
+	return true;
+}
+
+static enum nopal_verdict resize_on_from_user(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_message *message)
+{
+	uint32_t limit = nopal_body_limit(session);
+	uint64_t from = 0;
+	bool good = limit && message->length <=
+				     (uint64_t)limit * RESIZE_FRAGMENTS;
+
+	do {
+		good = good && resize_cut(session, part, message, from, limit);
+		from += limit;
+	} while (good && from < message->length);
+	if (!good) {
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "a message could not be cut into segments");
+		return NOPAL_STOP;
+	}
+	nopal_message_is_cut(session, message);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------- incomplete messages */
+
+static void resize_list_add(struct resize *self, struct resize_partial *partial)
+{
+	partial->older = self->newest;
+	partial->newer = NULL;
+	if (self->newest)
+		self->newest->newer = partial;
+	else
+		self->oldest = partial;
+	self->newest = partial;
+}
+
+static void resize_list_remove(struct resize *self,
+			       struct resize_partial *partial)
+{
+	if (partial->older)
+		partial->older->newer = partial->newer;
+	else
+		self->oldest = partial->newer;
+	if (partial->newer)
+		partial->newer->older = partial->older;
+	else
+		self->newest = partial->older;
+}
+
+static struct resize_partial *resize_record(struct nopal_session *session,
+					    struct resize *self)
+{
+	struct resize_partial *record = self->free;
+
+	if (!record) {
+		record = nopal_alloc(session, RESIZE_SLAB * sizeof(*record));
+		for (int i = 1; record && i < RESIZE_SLAB; i++) {
+			record[i].newer = self->free;
+			self->free = &record[i];
+		}
+		return record;
+	}
+	self->free = record->newer;
+	return record;
+}
+
+/* Takes the record out and gives it back; the message is the caller's now. */
+static struct nopal_message *resize_take(struct resize *self,
+					 struct resize_partial *partial)
+{
+	struct nopal_message *message = partial->message;
+
+	nopal_map_take(&self->partials, partial->key);
+	resize_list_remove(self, partial);
+	partial->newer = self->free;
+	self->free = partial;
+	if (self->latest == partial)
+		self->latest = NULL;
+	return message;
+}
+
+static void resize_abandon(struct nopal_session *session, struct resize *self,
+			   struct resize_partial *partial)
+{
+	nopal_message_discard(session, resize_take(self, partial));
+}
+
+static void resize_watch(struct nopal_session *session,
+			 const struct nopal_part *part)
+{
+	const struct resize_parameters *set = nopal_parameters(part);
+	struct resize *self = nopal_state(session, part);
+
+	if (self->oldest)
+		nopal_timer_start(session, part, RESIZE_EXPIRE,
+				  self->oldest->message->created_ns +
+					  set->reassembly_timeout_ns);
+}
+
+static void resize_when_expired(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	const struct resize_parameters *set = nopal_parameters(part);
+	struct resize *self = nopal_state(session, part);
+	int64_t born_ns = session->now_ns - set->reassembly_timeout_ns;
+
+	while (self->oldest && self->oldest->message->created_ns <= born_ns)
+		resize_abandon(session, self, self->oldest);
+	resize_watch(session, part);
+}
+
+/* A new incomplete message, begun by this segment.  Where nobody resends, the
+ * oldest makes room for it. */
+static struct resize_partial *resize_begin(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   const struct nopal_segment *segment,
+					   uint64_t key)
+{
+	const struct resize_parameters *set = nopal_parameters(part);
+	struct resize *self = nopal_state(session, part);
+	bool unmet = nopal_shared(session, part, RESIZE_UNMET) != 0;
+	struct resize_partial *partial;
+
+	if (self->partials.used >= set->partial) {
+		if (unmet)
+			return NULL;
+		resize_abandon(session, self, self->oldest);
+	}
+	partial = resize_record(session, self);
+	if (!partial)
+		return NULL;
+	*partial = (struct resize_partial){ .key = key };
+	partial->message = nopal_message_arriving(session, segment);
+	if (!partial->message ||
+	    nopal_map_put(session, &self->partials, key, partial) < 0) {
+		if (partial->message)
+			nopal_message_discard(session, partial->message);
+		partial->newer = self->free;
+		self->free = partial;
+		return NULL;
+	}
+	resize_list_add(self, partial);
+	if (!unmet && !nopal_timer_running(session, part, RESIZE_EXPIRE))
+		resize_watch(session, part);
+	return partial;
+}
+
+static struct resize_partial *resize_find(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  const struct nopal_segment *segment,
+					  uint64_t key)
+{
+	struct resize *self = nopal_state(session, part);
+	struct resize_partial *partial = self->latest;
+
+	if (!partial || partial->key != key)
+		partial = nopal_map_get(&self->partials, key);
+	if (!partial)
+		partial = resize_begin(session, part, segment, key);
+	self->latest = partial;
+	return partial;
+}
+
+/* Does the fragment agree with what its message is known to be? */
+static bool resize_agrees(const struct resize_partial *partial, uint32_t index,
+			  bool last)
+{
+	const struct nopal_message *message = partial->message;
+
+	if (index < message->fragments_room && message->fragment[index].bytes)
+		return false;
+	if (partial->total)
+		return !last && index < partial->total;
+	return !last || index >= partial->reach;
+}
+
+/* ------------------------------------------------------------- from the net */
+
+/* Where the message stands in the order: by message numbers, else by segment
+ * numbers. */
+static void resize_place(const struct nopal_part *part,
+			 struct nopal_message *message, uint64_t key,
+			 uint32_t total)
+{
+	bool numbered = nopal_has(part, RESIZE_MESSAGE);
+
+	nopal_set(message, part, RESIZE_FIRST, key);
+	nopal_set(message, part, RESIZE_NEXT, key + (numbered ? 1 : total));
+}
+
+static enum nopal_verdict resize_unkept(struct nopal_session *session,
+					const struct nopal_part *part)
+{
+	if (nopal_shared(session, part, RESIZE_UNMET))
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room for a message that arrives");
+	return NOPAL_STOP;
+}
+
+/* The common case: a message of one segment needs no record. */
+static enum nopal_verdict resize_whole(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       struct nopal_segment *segment,
+				       uint64_t key)
+{
+	struct nopal_message *message = nopal_message_arriving(session, segment);
+
+	if (!message)
+		return resize_unkept(session, part);
+	if (!nopal_message_put(session, message, 0, segment->body)) {
+		nopal_message_discard(session, message);
+		return resize_unkept(session, part);
+	}
+	resize_place(part, message, key, 1);
+	nopal_raise_MSG_FROM_NET(session, message);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict resize_join(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      struct nopal_segment *segment,
+				      struct resize_partial *partial)
+{
+	struct resize *self = nopal_state(session, part);
+	uint64_t fragment = nopal_get(segment, part, RESIZE_FRAGMENT);
+	uint32_t index = fragment & RESIZE_INDEX, total;
+	uint64_t key = partial->key;
+
+	if (!resize_agrees(partial, index, (fragment & RESIZE_LAST) != 0))
+		return NOPAL_STOP;
+	if (!nopal_message_put(session, partial->message, index, segment->body)) {
+		resize_abandon(session, self, partial);
+		return resize_unkept(session, part);
+	}
+	if (fragment & RESIZE_LAST)
+		partial->total = index + 1;
+	if (index >= partial->reach)
+		partial->reach = index + 1;
+	total = partial->total;
+	if (partial->message->fragments == total) {
+		struct nopal_message *message = resize_take(self, partial);
+
+		resize_place(part, message, key, total);
+		nopal_raise_MSG_FROM_NET(session, message);
+	}
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict resize_on_verified(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_segment *segment)
+{
+	uint64_t fragment = nopal_get(segment, part, RESIZE_FRAGMENT);
+	uint64_t index = fragment & RESIZE_INDEX;
+	uint64_t key = nopal_get(segment, part, RESIZE_MESSAGE);
+	struct resize_partial *partial;
+
+	if (!nopal_has(part, RESIZE_MESSAGE)) {
+		key = nopal_get(segment, part, RESIZE_SEGMENT);
+		if (key < index)
+			return NOPAL_STOP;
+		key -= index;
+	}
+	if (fragment == RESIZE_LAST)
+		return resize_whole(session, part, segment, key);
+	if (segment->body.length == 0)
+		return NOPAL_STOP;
+	partial = resize_find(session, part, segment, key);
+	return partial ? resize_join(session, part, segment, partial) :
+			 resize_unkept(session, part);
+}
+
+static const struct nopal_parameter resize_table[] = {
+	{ .name = "mtu",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct resize_parameters, mtu_bytes),
+	  .initial = "1500B",
+	  .least = "576B", /* what every IPv4 host takes: RFC 791 */
+	  .most = "65535B",
+	  .doc = "longest datagram with its IP and UDP headers" },
+	{ .name = "partial",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct resize_parameters, partial),
+	  .initial = "65536",
+	  .least = "1",
+	  .most = "1048576",
+	  .doc = "messages that may be incomplete at once" },
+	{ .name = "reassembly_timeout",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct resize_parameters, reassembly_timeout_ns),
+	  .initial = "10s",
+	  .least = "1ms",
+	  .most = "10min",
+	  .doc = "how long a message may be incomplete where nobody resends" },
+	{ 0 },
+};
+
+static const struct nopal_binding resize_bindings[] = {
+	NOPAL_ON(MSG_FROM_USER, resize_on_from_user),
+	NOPAL_ON(SEGMENT_VERIFIED, resize_on_verified),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_resize = {
+	.abi = NOPAL_ABI,
+	.name = "resize",
+	.family = "base",
+	.summary = "cut messages into segments, and put them together again",
+	.provides = (const struct nopal_role[]){ { "message_segments", true },
+						 { 0 } },
+	.needs = (const struct nopal_relation[]){
+		{ "message_numbers|segment_numbers",
+		  "numbers say which segments belong to one message" },
+		{ 0 } },
+	.parameters_size = sizeof(struct resize_parameters),
+	.parameters = resize_table,
+	.attributes = (const struct nopal_attribute[]){
+		[RESIZE_FRAGMENT] = {
+			.name = "fragment",
+			.access = NOPAL_WRITE,
+			.wire_bytes = RESIZE_WIRE_BYTES,
+			.kinds = NOPAL_DATA,
+			.doc = "last of its message, and its place in it" },
+		[RESIZE_MESSAGE] = { .name = "message_number",
+				     .access = NOPAL_READ_OPTIONAL },
+		[RESIZE_SEGMENT] = { .name = "segment_number",
+				     .access = NOPAL_READ_OPTIONAL },
+		[RESIZE_FIRST] = {
+			.name = "order_first",
+			.access = NOPAL_WRITE,
+			.doc = "first number that the message covers" },
+		[RESIZE_NEXT] = {
+			.name = "order_next",
+			.access = NOPAL_WRITE,
+			.doc = "one past the last number that it covers" },
+		{ 0 } },
+	.shared = (const struct nopal_shared[]){
+		[RESIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+				   "1: what is missing is still to come" },
+		{ 0 } },
+	.timers = (const struct nopal_timer[]){
+		[RESIZE_EXPIRE] = { "expire", resize_when_expired },
+		{ 0 } },
+	.bindings = resize_bindings,
+	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
+					 "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct resize),
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sequenced_messages -- number every message.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
+ * Differs:   numbers are 64 bits inside and 32 on the wire; a number before the
+ *            first that the peer can have used is dropped.
+ * Needs:     nothing.
+ * Provides:  message_numbers (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SESSION_OPENED, MSG_FROM_USER, SEGMENT_VERIFIED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      message_number, 4 bytes, on data.
+ * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers
+ *            of each direction.
+ * Parameters: nothing.
+ */
+#include "microprotocol.h"
+
+enum { SEQUENCED_MESSAGES_NUMBER }; /* attributes */
+enum { SEQUENCED_MESSAGES_LOCAL, SEQUENCED_MESSAGES_PEER }; /* shared */
+enum { SEQUENCED_MESSAGES_WIRE_BYTES = 4 };
+
+struct sequenced_messages {
+	uint64_t next;	  /* number of our next message */
+	uint64_t first;	  /* of the peer's first */
+	uint64_t highest; /* of the peer, so far */
+};
+
+static enum nopal_verdict
+sequenced_messages_on_opened(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     struct nopal_session *subject)
+{
+	struct sequenced_messages *self = nopal_state(session, part);
+
+	(void)subject;
+	self->next = (uint64_t)nopal_shared(session, part,
+					    SEQUENCED_MESSAGES_LOCAL);
+	self->first = (uint64_t)nopal_shared(session, part,
+					     SEQUENCED_MESSAGES_PEER);
+	self->highest = self->first;
+	nopal_serial_seen(session, part, SEQUENCED_MESSAGES_NUMBER,
+			  self->first);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+sequenced_messages_on_from_user(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_message *message)
+{
+	struct sequenced_messages *self = nopal_state(session, part);
+
+	nopal_set(message, part, SEQUENCED_MESSAGES_NUMBER, self->next++);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+sequenced_messages_on_verified(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_segment *segment)
+{
+	struct sequenced_messages *self = nopal_state(session, part);
+	uint64_t number = nopal_get(segment, part, SEQUENCED_MESSAGES_NUMBER);
+
+	if (number < self->first)
+		return NOPAL_STOP;
+	if (number > self->highest) {
+		self->highest = number;
+		nopal_serial_seen(session, part, SEQUENCED_MESSAGES_NUMBER,
+				  number);
+	}
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding sequenced_messages_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, sequenced_messages_on_opened),
+	NOPAL_ON(MSG_FROM_USER, sequenced_messages_on_from_user,
+		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_VERIFIED, sequenced_messages_on_verified,
+		 .before = "message_segments"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_sequenced_messages = {
+	.abi = NOPAL_ABI,
+	.name = "sequenced_messages",
+	.family = "base",
+	.summary = "number every message",
+	.provides = (const struct nopal_role[]){ { "message_numbers", true },
+						 { 0 } },
+	.attributes = (const struct nopal_attribute[]){
+		[SEQUENCED_MESSAGES_NUMBER] = {
+			.name = "message_number",
+			.access = NOPAL_WRITE,
+			.wire_bytes = SEQUENCED_MESSAGES_WIRE_BYTES,
+			.kinds = NOPAL_DATA,
+			.serial = true,
+			.doc = "counts messages of a direction" },
+		{ 0 } },
+	.shared = (const struct nopal_shared[]){
+		[SEQUENCED_MESSAGES_LOCAL] = { "initial_local",
+					       NOPAL_READ_OPTIONAL, 1,
+					       "our first number" },
+		[SEQUENCED_MESSAGES_PEER] = { "initial_peer",
+					      NOPAL_READ_OPTIONAL, 1,
+					      "the peer's first number" },
+		{ 0 } },
+	.bindings = sequenced_messages_bindings,
+	.state_size = sizeof(struct sequenced_messages),
+};

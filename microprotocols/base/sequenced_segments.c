@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sequenced_segments -- number every segment, and let each number in once.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
+ * Differs:   also filters what arrives: a number that was seen, or that lies
+ *            beyond what can be remembered, goes no further.  Where nobody
+ *            resends, the window follows the highest number, and two arrivals
+ *            from far ahead that belong together move it there (as RFC 3550,
+ *            appendix A.1), so that a long outage does not end the stream.
+ * Needs:     nothing.
+ * Provides:  segment_numbers (exclusive), duplicate_filter.
+ * Excludes:  nothing.
+ * Handles:   SESSION_OPENED, SEGMENT_FROM_USER, SEGMENT_FROM_NET.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      segment_number, 4 bytes, on data.
+ * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers
+ *            of each direction; reads reliability_unmet (optional, 0): 1, an
+ *            unseen segment is still needed; writes segment_window: numbers
+ *            that the filter remembers.
+ * Parameters: window (default 65536): numbers that the filter remembers.
+ */
+#include "microprotocol.h"
+
+enum { SEQUENCED_SEGMENTS_NUMBER }; /* attributes */
+enum {				    /* shared variables */
+	SEQUENCED_SEGMENTS_LOCAL,
+	SEQUENCED_SEGMENTS_PEER,
+	SEQUENCED_SEGMENTS_UNMET,
+	SEQUENCED_SEGMENTS_WINDOW,
+};
+enum { SEQUENCED_SEGMENTS_WIRE_BYTES = 4 };
+
+struct sequenced_segments_parameters {
+	int64_t window;
+};
+
+struct sequenced_segments {
+	uint64_t next;		   /* number of our next segment */
+	uint64_t first;		   /* of the peer's first */
+	struct nopal_numbers seen; /* of the peer; made with the first arrival */
+	uint64_t far; /* one past the last that came from far ahead, or 0 */
+};
+
+static enum nopal_verdict
+sequenced_segments_on_opened(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     struct nopal_session *subject)
+{
+	struct sequenced_segments *self = nopal_state(session, part);
+
+	(void)subject;
+	self->next = (uint64_t)nopal_shared(session, part,
+					    SEQUENCED_SEGMENTS_LOCAL);
+	self->first = (uint64_t)nopal_shared(session, part,
+					     SEQUENCED_SEGMENTS_PEER);
+	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER,
+			  self->first);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+sequenced_segments_on_from_user(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_segment *segment)
+{
+	struct sequenced_segments *self = nopal_state(session, part);
+
+	nopal_set(segment, part, SEQUENCED_SEGMENTS_NUMBER, self->next++);
+	return NOPAL_CONTINUE;
+}
+
+/* A number beyond the window where nobody resends: the window goes to it when
+ * it is near, or when a second one from there shows that the first was no
+ * stray. */
+static enum nopal_number_is
+sequenced_segments_beyond(struct sequenced_segments *self, uint64_t number)
+{
+	uint64_t window = self->seen.window;
+
+	if (number - self->seen.end >= window &&
+	    (number < self->far || number - self->far >= window)) {
+		self->far = number + 1;
+		return NOPAL_NUMBER_BEYOND;
+	}
+	self->far = 0;
+	nopal_numbers_skip(&self->seen, number - window + 1);
+	return nopal_numbers_mark(&self->seen, number);
+}
+
+static bool sequenced_segments_prepare(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	const struct sequenced_segments_parameters *set = nopal_parameters(part);
+	struct sequenced_segments *self = nopal_state(session, part);
+
+	if (self->seen.bits)
+		return true;
+	if (nopal_numbers_init(session, &self->seen, self->first,
+			       (uint32_t)set->window) == 0)
+		return true;
+	nopal_session_break(session, NOPAL_RESOURCE,
+			    "no room to remember which segments arrived");
+	return false;
+}
+
+static enum nopal_verdict
+sequenced_segments_on_from_net(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_segment *segment)
+{
+	struct sequenced_segments *self = nopal_state(session, part);
+	uint64_t number = nopal_get(segment, part, SEQUENCED_SEGMENTS_NUMBER);
+	enum nopal_number_is is;
+
+	if (!self->seen.bits && !sequenced_segments_prepare(session, part))
+		return NOPAL_STOP;
+	is = nopal_numbers_mark(&self->seen, number);
+	if (is == NOPAL_NUMBER_BEYOND &&
+	    !nopal_shared(session, part, SEQUENCED_SEGMENTS_UNMET))
+		is = sequenced_segments_beyond(self, number);
+	if (is != NOPAL_NUMBER_NEW)
+		return NOPAL_STOP;
+	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER,
+			  self->seen.end - 1);
+	return NOPAL_CONTINUE;
+}
+
+static int sequenced_segments_open(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	const struct sequenced_segments_parameters *set = nopal_parameters(part);
+
+	nopal_share(session, part, SEQUENCED_SEGMENTS_WINDOW, set->window);
+	return 0;
+}
+
+static const struct nopal_parameter sequenced_segments_table[] = {
+	{ .name = "window",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct sequenced_segments_parameters, window),
+	  .initial = "65536",
+	  .least = "64",
+	  .most = "1048576",
+	  .wire = true,
+	  .doc = "numbers that the filter remembers" },
+	{ 0 },
+};
+
+static const struct nopal_binding sequenced_segments_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, sequenced_segments_on_opened),
+	NOPAL_ON(SEGMENT_FROM_USER, sequenced_segments_on_from_user),
+	NOPAL_ON(SEGMENT_FROM_NET, sequenced_segments_on_from_net),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_sequenced_segments = {
+	.abi = NOPAL_ABI,
+	.name = "sequenced_segments",
+	.family = "base",
+	.summary = "number every segment, and let each number in once",
+	.provides = (const struct nopal_role[]){ { "segment_numbers", true },
+						 { "duplicate_filter", false },
+						 { 0 } },
+	.parameters_size = sizeof(struct sequenced_segments_parameters),
+	.parameters = sequenced_segments_table,
+	.attributes = (const struct nopal_attribute[]){
+		[SEQUENCED_SEGMENTS_NUMBER] = {
+			.name = "segment_number",
+			.access = NOPAL_WRITE,
+			.wire_bytes = SEQUENCED_SEGMENTS_WIRE_BYTES,
+			.kinds = NOPAL_DATA,
+			.serial = true,
+			.doc = "counts segments of a direction" },
+		{ 0 } },
+	.shared = (const struct nopal_shared[]){
+		[SEQUENCED_SEGMENTS_LOCAL] = { "initial_local",
+					       NOPAL_READ_OPTIONAL, 1,
+					       "our first number" },
+		[SEQUENCED_SEGMENTS_PEER] = { "initial_peer",
+					      NOPAL_READ_OPTIONAL, 1,
+					      "the peer's first number" },
+		[SEQUENCED_SEGMENTS_UNMET] = {
+			"reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+			"1: an unseen segment is still needed" },
+		[SEQUENCED_SEGMENTS_WINDOW] = {
+			"segment_window", NOPAL_WRITE, 0,
+			"numbers that the filter remembers" },
+		{ 0 } },
+	.bindings = sequenced_segments_bindings,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct sequenced_segments),
+	.open = sequenced_segments_open,
+};

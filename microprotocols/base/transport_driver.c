@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transport_driver -- carry every segment through, whatever else is there.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.A and figure 2.
+ * Differs:   adds no port identifiers: UDP ports and session ids are the
+ *            runtime's.  Its send bit is sticky: who asks for a resend need not
+ *            ask the driver again.
+ * Needs:     nothing.
+ * Provides:  driver (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_FROM_USER, SEGMENT_TO_NET.
+ * Raises:    SEGMENT_TO_NET.
+ * Holds:     send: until the segment has been offered to the network.
+ * Wire:      nothing.
+ * Shares:    nothing.
+ * Parameters: nothing.
+ */
+#include "microprotocol.h"
+
+static enum nopal_verdict
+transport_driver_on_from_user(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_segment *segment)
+{
+	(void)part;
+	nopal_raise_SEGMENT_TO_NET(session, segment);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+transport_driver_on_to_net(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_segment *segment)
+{
+	nopal_release(session, part, segment, NOPAL_SEND);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding transport_driver_bindings[] = {
+	NOPAL_ON(SEGMENT_FROM_USER, transport_driver_on_from_user,
+		 .after = "segment_numbers"),
+	NOPAL_ON(SEGMENT_TO_NET, transport_driver_on_to_net,
+		 .kinds = NOPAL_CARRIED, .before = "window_mechanism"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_transport_driver = {
+	.abi = NOPAL_ABI,
+	.name = "transport_driver",
+	.family = "base",
+	.summary = "carry every segment through, whatever else is there",
+	.provides = (const struct nopal_role[]){ { "driver", true }, { 0 } },
+	.holds = (const struct nopal_hold[]){
+		{ "it has been offered to the network", NOPAL_SEND,
+		  NOPAL_CARRIED, true },
+		{ 0 } },
+	.bindings = transport_driver_bindings,
+	.raises = (const char *const[]){ "SEGMENT_TO_NET", NULL },
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check_fifo -- watch that deliveries keep the order of sending.
+ *
+ * Paper:     Hayden, The Ensemble System, 1998: checkers are layers too.
+ * Differs:   a checker here takes no part: it holds nothing and stops nothing;
+ *            a violation breaks the session and says what was seen.
+ * Needs:     message_numbers|segment_numbers.
+ * Provides:  checker.
+ * Excludes:  nothing.
+ * Handles:   MSG_TO_USER.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    nothing.
+ * Parameters: nothing.
+ */
+#include "microprotocol.h"
+
+enum { CHECK_FIFO_FIRST, CHECK_FIFO_NEXT }; /* attributes */
+
+struct check_fifo {
+	uint64_t next; /* one past the last number that was delivered */
+};
+
+static enum nopal_verdict
+check_fifo_on_msg_to_user(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_message *message)
+{
+	struct check_fifo *self = nopal_state(session, part);
+	uint64_t first = nopal_get(message, part, CHECK_FIFO_FIRST);
+	uint64_t next = nopal_get(message, part, CHECK_FIFO_NEXT);
+
+	if (next <= first)
+		nopal_session_break(
+			session, NOPAL_RUNTIME_LIMIT,
+			"check_fifo: a message without a number is delivered");
+	else if (first < self->next)
+		nopal_session_break(session, NOPAL_RUNTIME_LIMIT,
+				    "check_fifo: a message is delivered twice "
+				    "or out of order");
+	else
+		self->next = next;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding check_fifo_bindings[] = {
+	NOPAL_ON(MSG_TO_USER, check_fifo_on_msg_to_user),
+	{ 0 },
+};
+
+static const struct nopal_role check_fifo_provides[] = {
+	{ "checker", false },
+	{ 0 },
+};
+
+static const struct nopal_relation check_fifo_needs[] = {
+	{ "message_numbers|segment_numbers",
+	  "numbers are the order that is watched" },
+	{ 0 },
+};
+
+static const struct nopal_attribute check_fifo_attributes[] = {
+	[CHECK_FIFO_FIRST] = { .name = "order_first", .access = NOPAL_READ },
+	[CHECK_FIFO_NEXT] = { .name = "order_next", .access = NOPAL_READ },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_check_fifo = {
+	.abi = NOPAL_ABI,
+	.name = "check_fifo",
+	.family = "check",
+	.summary = "watch that deliveries keep the order of sending",
+	.provides = check_fifo_provides,
+	.needs = check_fifo_needs,
+	.attributes = check_fifo_attributes,
+	.bindings = check_fifo_bindings,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct check_fifo),
+};

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check_holds -- watch the rules of the barriers on every segment.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section II.D (hold bits); Hayden,
+ *            The Ensemble System, 1998: checkers are layers too.
+ * Differs:   a violation breaks the session and says what was seen:  a segment
+ *            leaves only when asked to, and never once it is done; it is done
+ *            once, and received once, and not before it left; and while there
+ *            are segments that are not done, something happens to one of them
+ *            within `stall`.
+ * Needs:     nothing.
+ * Provides:  checker.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEND_SEGMENT, SEGMENT_RECEIVED,
+ *            SEGMENT_DONE.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    nothing.
+ * Parameters: stall (default 60s): how long segments may wait without any step.
+ */
+#include "microprotocol.h"
+
+struct check_holds_parameters {
+	int64_t stall_ns;
+};
+
+enum { CHECK_HOLDS_MARKS };   /* attributes */
+enum { CHECK_HOLDS_STALLED }; /* timers */
+
+/* What was seen of a segment: bits of the attribute check_marks.  Whether this
+ * microprotocol hears that a segment is asked to leave before or after those
+ * who then let it go is not declared: a departure may run ahead of the asking
+ * by one. */
+enum {
+	CHECK_HOLDS_ASKED = 1, /* to leave, and has not left since */
+	CHECK_HOLDS_AHEAD = 2, /* left, and the asking is still to be heard */
+	CHECK_HOLDS_LEFT = 4,
+	CHECK_HOLDS_RECEIVED = 8,
+	CHECK_HOLDS_DONE = 16,
+	CHECK_HOLDS_COUNTED = 32, /* in `open` */
+};
+
+struct check_holds {
+	uint64_t open;	 /* segments that want to leave or left, not done */
+	int64_t step_ns; /* something happened to one of them */
+};
+
+static void check_holds_fail(struct nopal_session *session, const char *text)
+{
+	nopal_session_break(session, NOPAL_RUNTIME_LIMIT, text);
+}
+
+/* Notes a step of the segment; returns the marks as they were. */
+static uint64_t check_holds_step(struct nopal_session *session,
+				 const struct nopal_part *part,
+				 struct nopal_segment *segment)
+{
+	const struct check_holds_parameters *set = nopal_parameters(part);
+	struct check_holds *self = nopal_state(session, part);
+	uint64_t marks = nopal_get(segment, part, CHECK_HOLDS_MARKS);
+
+	self->step_ns = session->now_ns;
+	if (!(marks & (CHECK_HOLDS_COUNTED | CHECK_HOLDS_DONE))) {
+		marks |= CHECK_HOLDS_COUNTED;
+		self->open++;
+	}
+	if (self->open &&
+	    !nopal_timer_running(session, part, CHECK_HOLDS_STALLED))
+		nopal_timer_start(session, part, CHECK_HOLDS_STALLED,
+				  session->now_ns + set->stall_ns);
+	return marks;
+}
+
+static enum nopal_verdict check_holds_on_asked(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_segment *segment)
+{
+	uint64_t marks = check_holds_step(session, part, segment);
+
+	if (marks & CHECK_HOLDS_AHEAD)
+		marks &= ~(uint64_t)CHECK_HOLDS_AHEAD;
+	else if (marks & CHECK_HOLDS_DONE)
+		check_holds_fail(session, "check_holds: a segment that is done "
+					  "is asked to leave");
+	else
+		marks |= CHECK_HOLDS_ASKED;
+	nopal_set(segment, part, CHECK_HOLDS_MARKS, marks);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict check_holds_on_send(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_segment *segment)
+{
+	uint64_t marks = check_holds_step(session, part, segment);
+
+	if (marks & CHECK_HOLDS_DONE)
+		check_holds_fail(
+			session,
+			"check_holds: a segment leaves after it is done");
+	else if (marks & CHECK_HOLDS_AHEAD)
+		check_holds_fail(
+			session,
+			"check_holds: a segment leaves that nobody asked to");
+	if (!(marks & CHECK_HOLDS_ASKED))
+		marks |= CHECK_HOLDS_AHEAD;
+	marks &= ~(uint64_t)CHECK_HOLDS_ASKED;
+	nopal_set(segment, part, CHECK_HOLDS_MARKS, marks | CHECK_HOLDS_LEFT);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict check_holds_on_received(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	uint64_t marks = check_holds_step(session, part, segment);
+
+	if (!(marks & CHECK_HOLDS_LEFT))
+		check_holds_fail(
+			session,
+			"check_holds: a segment is received that never left");
+	else if (marks & CHECK_HOLDS_RECEIVED)
+		check_holds_fail(session,
+				 "check_holds: a segment is received twice");
+	nopal_set(segment, part, CHECK_HOLDS_MARKS,
+		  marks | CHECK_HOLDS_RECEIVED);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict check_holds_on_done(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_segment *segment)
+{
+	struct check_holds *self = nopal_state(session, part);
+	uint64_t marks = check_holds_step(session, part, segment);
+
+	if (marks & CHECK_HOLDS_DONE) {
+		check_holds_fail(session,
+				 "check_holds: a segment is done twice");
+		return NOPAL_CONTINUE;
+	}
+	self->open--;
+	marks &= ~(uint64_t)CHECK_HOLDS_COUNTED;
+	nopal_set(segment, part, CHECK_HOLDS_MARKS, marks | CHECK_HOLDS_DONE);
+	return NOPAL_CONTINUE;
+}
+
+static void check_holds_when_stalled(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	const struct check_holds_parameters *set = nopal_parameters(part);
+	struct check_holds *self = nopal_state(session, part);
+	int64_t deadline_ns = self->step_ns + set->stall_ns;
+
+	if (!self->open)
+		return;
+	if (session->now_ns >= deadline_ns)
+		check_holds_fail(session, "check_holds: segments wait, and "
+					  "nothing happens to any");
+	else
+		nopal_timer_start(session, part, CHECK_HOLDS_STALLED,
+				  deadline_ns);
+}
+
+static const struct nopal_parameter check_holds_table[] = {
+	{ .name = "stall",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct check_holds_parameters, stall_ns),
+	  .initial = "60s",
+	  .least = "1ms",
+	  .most = "24h",
+	  .doc = "how long segments may wait without any step" },
+	{ 0 },
+};
+
+static const struct nopal_binding check_holds_bindings[] = {
+	NOPAL_ON(SEGMENT_TO_NET, check_holds_on_asked, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_RESEND, check_holds_on_asked, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEND_SEGMENT, check_holds_on_send, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_RECEIVED, check_holds_on_received,
+		 .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_DONE, check_holds_on_done, .kinds = NOPAL_CARRIED),
+	{ 0 },
+};
+
+static const struct nopal_role check_holds_provides[] = {
+	{ "checker", false },
+	{ 0 },
+};
+
+static const struct nopal_attribute check_holds_attributes[] = {
+	[CHECK_HOLDS_MARKS] = { .name = "check_marks",
+				.access = NOPAL_WRITE,
+				.kinds = NOPAL_CARRIED,
+				.doc = "what check_holds saw "
+				       "of it" },
+	{ 0 },
+};
+
+static const struct nopal_timer check_holds_timers[] = {
+	[CHECK_HOLDS_STALLED] = { "stalled", check_holds_when_stalled },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_check_holds = {
+	.abi = NOPAL_ABI,
+	.name = "check_holds",
+	.family = "check",
+	.summary = "watch the rules of the barriers on every segment",
+	.provides = check_holds_provides,
+	.parameters_size = sizeof(struct check_holds_parameters),
+	.parameters = check_holds_table,
+	.attributes = check_holds_attributes,
+	.timers = check_holds_timers,
+	.bindings = check_holds_bindings,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct check_holds),
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check_integrity -- watch that what arrives is what was sent.
+ *
+ * Paper:     Hayden, The Ensemble System, 1998: checkers are layers too.
+ * Differs:   a hash of its own (FNV-1a, 32 bits) travels with each data segment,
+ *            past and independent of checksums and erasure codes: what they let
+ *            through damaged breaks the session.
+ * Needs:     nothing.
+ * Provides:  checker.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_TO_NET, SEGMENT_VERIFIED.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      check_hash, 4 bytes on data.
+ * Shares:    nothing.
+ * Parameters: nothing.
+ */
+#include "microprotocol.h"
+
+/* FNV-1a, 32 bits (Fowler, Noll, Vo): offset basis and prime. */
+#define CHECK_INTEGRITY_BASIS UINT32_C(2166136261)
+#define CHECK_INTEGRITY_PRIME UINT32_C(16777619)
+
+enum { CHECK_INTEGRITY_HASH }; /* attributes */
+
+static uint32_t check_integrity_hash(const struct nopal_body *body)
+{
+	uint32_t hash = CHECK_INTEGRITY_BASIS;
+	uint32_t at;
+
+	for (at = 0; at < body->length; at++)
+		hash = (hash ^ body->bytes[at]) * CHECK_INTEGRITY_PRIME;
+	return hash;
+}
+
+static enum nopal_verdict
+check_integrity_on_to_net(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	(void)session;
+	nopal_set(segment, part, CHECK_INTEGRITY_HASH,
+		  check_integrity_hash(&segment->body));
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+check_integrity_on_verified(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    struct nopal_segment *segment)
+{
+	if (nopal_get(segment, part, CHECK_INTEGRITY_HASH) !=
+	    check_integrity_hash(&segment->body))
+		nopal_session_break(
+			session, NOPAL_RUNTIME_LIMIT,
+			"check_integrity: a segment arrived damaged");
+	return NOPAL_CONTINUE;
+}
+
+/* Before the driver lets the segment go, for the hash leaves with it. */
+static const struct nopal_binding check_integrity_bindings[] = {
+	NOPAL_ON(SEGMENT_TO_NET, check_integrity_on_to_net, .before = "driver"),
+	NOPAL_ON(SEGMENT_VERIFIED, check_integrity_on_verified,
+		 .before = "message_segments"),
+	{ 0 },
+};
+
+static const struct nopal_role check_integrity_provides[] = {
+	{ "checker", false },
+	{ 0 },
+};
+
+static const struct nopal_attribute check_integrity_attributes[] = {
+	[CHECK_INTEGRITY_HASH] = { .name = "check_hash",
+				   .access = NOPAL_WRITE,
+				   .wire_bytes = 4,
+				   .kinds = NOPAL_DATA,
+				   .doc = "FNV-1a of the "
+					  "body" },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_check_integrity = {
+	.abi = NOPAL_ABI,
+	.name = "check_integrity",
+	.family = "check",
+	.summary = "watch that what arrives is what was sent",
+	.provides = check_integrity_provides,
+	.attributes = check_integrity_attributes,
+	.bindings = check_integrity_bindings,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+};

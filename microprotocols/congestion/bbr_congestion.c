@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bbr_congestion -- send at the bottleneck's rate, whatever share gets lost.
+ *
+ *   startup --pipe is full--> drain --queue is gone--> probe bandwidth
+ *                                                         |   ^
+ *                                   least rtt is old: probe rtt
+ *
+ * The rate follows the largest delivery rate of the last ten rounds, the window
+ * is twice the bandwidth-delay product.
+ *
+ * Paper:     Cardwell, Cheng, Gunn, Yeganeh, Jacobson, BBR, ACM Queue 2016.  As
+ *            a policy: Bridges et al., CTP, ToN 2007, section III.D (b).
+ * Differs:   (1) Loss behind the bottleneck.  BBR sends at the rate of delivery;
+ *            where a share p is lost behind the bottleneck, that is (1 - p) of
+ *            what the bottleneck passed, and the link is left idle in part.
+ *            Here what was lost within a sample counts as passed, up to the
+ *            share that is random.  The random share is measured on departures
+ *            in slow phases alone (drain, gain 0.75, probe rtt): loss that our
+ *            own sending causes is absent there.  A slow phase that still sees
+ *            a queue counts as free of loss, so that a share that was taken too
+ *            large fades; it is never above one third.
+ *            (2) Loss does not end startup; two rounds in a row with a queue
+ *            do, or three without growth.
+ *            (3) probe rtt keeps half a bandwidth-delay product, for a round or
+ *            200 ms.
+ *            (4) A timeout during which nothing at all was delivered closes the
+ *            window to four segments, which then opens as acks arrive.
+ *            (5) The window allows for the largest ack burst of late.
+ * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
+ * Provides:  congestion_policy.
+ * Excludes:  nothing.
+ * Handles:   SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST, SEGMENT_TIMEOUT,
+ *            ACK_PROCESSED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes congestion_window_bytes, sending_rate_bps; reads
+ *            latest_rtt_ns, bytes_in_flight, app_limited.
+ * Parameters: initial (default 10seg): first window; compensate (default on):
+ *            count random loss as passed by the bottleneck.
+ */
+#include "microprotocol.h"
+
+enum {
+	BBR_DELIVERED,	  /* bytes delivered before the departure, and flags */
+	BBR_LOST,	  /* bytes lost before the departure */
+	BBR_DELIVERED_NS, /* when they had been delivered */
+	BBR_FIRST_SENT_NS, /* departure that began the sample's interval */
+};
+enum {
+	BBR_WINDOW,
+	BBR_RATE,
+	BBR_LATEST_RTT,
+	BBR_IN_FLIGHT,
+	BBR_APP_LIMITED,
+};
+enum bbr_mode {
+	BBR_STARTUP,
+	BBR_DRAIN,
+	BBR_PROBE_BANDWIDTH,
+	BBR_PROBE_RTT,
+};
+/* The low bits of the attribute bbr_delivered. */
+enum { BBR_FLAG_LIMITED = 1, BBR_FLAG_SLOW = 2, BBR_FLAG_BITS = 2 };
+
+/* Gains in percent and lengths in rounds are those of the paper; 2.77 is 4 ln 2
+ * (BBR's own derivation of startup, 2018). */
+enum {
+	BBR_UNITY = 100,
+	BBR_STARTUP_GAIN = 277,
+	BBR_DRAIN_GAIN = 36,
+	BBR_WINDOW_GAIN = 200,
+	BBR_PROBE_RTT_SHARE = 50,
+	BBR_PHASES = 8,
+	BBR_SLOW_PHASE = 1,
+	BBR_BANDWIDTH_ROUNDS = 10,
+	BBR_BURST_ROUNDS = 5,
+	BBR_FULL_ROUNDS = 3,
+	BBR_FULL_GROWTH = 125,
+	BBR_QUEUE_ROUNDS = 2,
+	BBR_LEAST_SEGMENTS = 4,
+};
+static const uint8_t bbr_phase_gain[BBR_PHASES] = { 125, 75,  100, 100,
+						    100, 100, 100, 100 };
+#define BBR_MIN_RTT_NS	   (10 * NOPAL_SECOND)
+#define BBR_PROBE_RTT_NS   (200 * NOPAL_MILLISECOND)
+#define BBR_BYTE_BITS_NS   (8 * (uint64_t)NOPAL_SECOND)
+#define BBR_MILLION	   UINT64_C(1000000)
+/* A queue is small below a quarter of the least round trip and 5 ms. */
+#define BBR_SMALL_QUEUE_NS (5 * NOPAL_MILLISECOND)
+enum {
+	BBR_SMALL_QUEUE_PART = 4,
+	/* Random loss: what is counted is halved beyond 1024 segments, which
+	 * leaves a standard error of about 1 % at 15 % loss; the share that a
+	 * sample may claim has a quarter on top of the mean, for its scatter. */
+	BBR_LOSS_MEMORY_SEGMENTS = 1024,
+	BBR_LOSS_FEW_SEGMENTS = 64,
+	BBR_LOSS_MARGIN = 125,
+	BBR_LOSS_MOST = 333333, /* parts per million */
+};
+
+struct bbr_congestion_parameters {
+	int64_t initial;
+	int64_t compensate;
+};
+
+/* The delivery-rate sample of an ack: of its segment that left last. */
+struct bbr_sample {
+	bool any, limited;
+	uint64_t packet_number;
+	uint64_t delivered, lost; /* before the segment left */
+	int64_t delivered_ns, first_sent_ns, sent_ns;
+};
+
+struct bbr_congestion {
+	uint64_t delivered, lost; /* bytes, ever */
+	int64_t delivered_ns;
+	int64_t first_sent_ns;	/* begins the interval of the next sample */
+	uint64_t limited_until; /* samples below this much delivered are small
+				   because the application was */
+	struct bbr_sample sample;
+
+	uint64_t rounds;
+	uint64_t round_end; /* bytes delivered that end the round */
+	bool round_began;
+	uint64_t rate_bps[BBR_BANDWIDTH_ROUNDS]; /* largest, by round */
+	uint64_t rate_round;			 /* of the newest entry */
+	uint32_t rate_newest;
+	uint64_t bandwidth_bps; /* the largest of them */
+	int64_t min_rtt_ns, min_rtt_found_ns;
+
+	uint64_t slow_bytes, slow_lost;	    /* resolved of slow phases */
+	uint64_t ack_slow_bytes, ack_slow_lost; /* ... since the last ack */
+
+	uint64_t burst_began_delivered; /* acks against the bandwidth */
+	int64_t burst_began_ns;
+	uint64_t burst[2], burst_turn; /* largest: newer, older rounds */
+
+	uint64_t full_bps;    /* growth is against it */
+	uint32_t full_rounds; /* without growth */
+	uint32_t queue_rounds;
+	int64_t round_rtt_ns; /* least of the round */
+	bool full;
+
+	enum bbr_mode mode;
+	uint32_t phase;
+	int64_t phase_began_ns;
+	int64_t low_since_ns; /* probe rtt: the window is reached; or -1 */
+	uint64_t low_round_end;
+};
+
+static uint32_t bbr_gain(const struct bbr_congestion *bbr)
+{
+	switch (bbr->mode) {
+	case BBR_STARTUP:
+		return BBR_STARTUP_GAIN;
+	case BBR_DRAIN:
+		return BBR_DRAIN_GAIN;
+	case BBR_PROBE_BANDWIDTH:
+		return bbr_phase_gain[bbr->phase];
+	case BBR_PROBE_RTT:
+		break;
+	}
+	return BBR_UNITY;
+}
+
+/* `percent` of the bandwidth-delay product, in bytes. */
+static uint64_t bbr_product(const struct bbr_congestion *bbr, uint32_t percent)
+{
+	uint64_t bytes = nopal_scale(bbr->bandwidth_bps,
+				     (uint64_t)bbr->min_rtt_ns,
+				     BBR_BYTE_BITS_NS);
+
+	return nopal_scale(bytes, percent, BBR_UNITY);
+}
+
+static uint64_t bbr_in_flight(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	return (uint64_t)nopal_shared(session, part, BBR_IN_FLIGHT);
+}
+
+static bool bbr_queue_is_small(const struct bbr_congestion *bbr, int64_t rtt_ns)
+{
+	return rtt_ns - bbr->min_rtt_ns <=
+	       bbr->min_rtt_ns / BBR_SMALL_QUEUE_PART + BBR_SMALL_QUEUE_NS;
+}
+
+/* ------------------------------------------------------- what segments tell */
+
+static enum nopal_verdict bbr_congestion_on_send(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+	uint64_t in_flight = bbr_in_flight(session, part);
+	bool slow = bbr->mode == BBR_PROBE_RTT || bbr_gain(bbr) < BBR_UNITY;
+	uint64_t flags = slow ? BBR_FLAG_SLOW : 0;
+
+	if (in_flight <= segment->body.length) {
+		bbr->delivered_ns = session->now_ns;
+		bbr->first_sent_ns = session->now_ns;
+	}
+	if (nopal_shared(session, part, BBR_APP_LIMITED))
+		bbr->limited_until = bbr->delivered + in_flight;
+	if (bbr->limited_until > bbr->delivered)
+		flags |= BBR_FLAG_LIMITED;
+	nopal_set(segment, part, BBR_DELIVERED,
+		  bbr->delivered << BBR_FLAG_BITS | flags);
+	nopal_set(segment, part, BBR_LOST, bbr->lost);
+	nopal_set(segment, part, BBR_DELIVERED_NS, (uint64_t)bbr->delivered_ns);
+	nopal_set(segment, part, BBR_FIRST_SENT_NS,
+		  (uint64_t)bbr->first_sent_ns);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+bbr_congestion_on_received(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_segment *segment)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+	uint64_t before = nopal_get(segment, part, BBR_DELIVERED);
+
+	bbr->delivered += segment->body.length;
+	bbr->delivered_ns = session->now_ns;
+	if (before & BBR_FLAG_SLOW)
+		bbr->ack_slow_bytes += segment->body.length;
+	if (bbr->sample.any &&
+	    segment->packet_number < bbr->sample.packet_number)
+		return NOPAL_CONTINUE;
+	bbr->sample = (struct bbr_sample){
+		.any = true,
+		.limited = before & BBR_FLAG_LIMITED,
+		.packet_number = segment->packet_number,
+		.delivered = before >> BBR_FLAG_BITS,
+		.lost = nopal_get(segment, part, BBR_LOST),
+		.delivered_ns = (int64_t)nopal_get(segment, part,
+						   BBR_DELIVERED_NS),
+		.first_sent_ns = (int64_t)nopal_get(segment, part,
+						    BBR_FIRST_SENT_NS),
+		.sent_ns = segment->departed_ns,
+	};
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict bbr_congestion_on_lost(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+
+	bbr->lost += segment->body.length;
+	if (nopal_get(segment, part, BBR_DELIVERED) & BBR_FLAG_SLOW) {
+		bbr->ack_slow_bytes += segment->body.length;
+		bbr->ack_slow_lost += segment->body.length;
+	}
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+bbr_congestion_on_timeout(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+	uint64_t before = nopal_get(segment, part, BBR_DELIVERED) >>
+			  BBR_FLAG_BITS;
+
+	if (before == bbr->delivered)
+		nopal_share(session, part, BBR_WINDOW,
+			    BBR_LEAST_SEGMENTS *
+				    (int64_t)nopal_body_limit(session));
+	return bbr_congestion_on_lost(session, part, segment);
+}
+
+/* --------------------------------------------------------- what an ack tells */
+
+static void bbr_note_round(struct nopal_session *session,
+			   struct bbr_congestion *bbr, int64_t rtt_ns)
+{
+	(void)session;
+	bbr->round_began = bbr->sample.delivered >= bbr->round_end;
+	if (bbr->round_began) {
+		bbr->rounds++;
+		bbr->round_end = bbr->delivered;
+		if (bbr->round_rtt_ns != NOPAL_NEVER &&
+		    !bbr_queue_is_small(bbr, bbr->round_rtt_ns))
+			bbr->queue_rounds++;
+		else
+			bbr->queue_rounds = 0;
+		bbr->round_rtt_ns = NOPAL_NEVER;
+	}
+	if (rtt_ns > 0 && rtt_ns < bbr->round_rtt_ns)
+		bbr->round_rtt_ns = rtt_ns;
+}
+
+/* True when the least round trip is too old to be believed. */
+static bool bbr_note_rtt(struct bbr_congestion *bbr, int64_t now_ns,
+			 int64_t rtt_ns)
+{
+	bool old = now_ns > bbr->min_rtt_found_ns + BBR_MIN_RTT_NS;
+
+	if (rtt_ns > 0 &&
+	    (old || !bbr->min_rtt_ns || rtt_ns <= bbr->min_rtt_ns)) {
+		bbr->min_rtt_ns = rtt_ns;
+		bbr->min_rtt_found_ns = now_ns;
+	}
+	return old;
+}
+
+/* Parts per million of slow departures that got lost without a queue. */
+static uint64_t bbr_random_loss(struct nopal_session *session,
+				const struct bbr_congestion *bbr)
+{
+	uint64_t few = BBR_LOSS_FEW_SEGMENTS *
+		       (uint64_t)nopal_body_limit(session);
+	uint64_t bytes = bbr->slow_bytes > few ? bbr->slow_bytes : few;
+	uint64_t share = nopal_scale(bbr->slow_lost, BBR_MILLION, bytes);
+
+	return share < BBR_LOSS_MOST ? share : BBR_LOSS_MOST;
+}
+
+static void bbr_note_loss(struct nopal_session *session,
+			  struct bbr_congestion *bbr, int64_t rtt_ns)
+{
+	uint64_t most = BBR_LOSS_MEMORY_SEGMENTS *
+			(uint64_t)nopal_body_limit(session);
+
+	bbr->slow_bytes += bbr->ack_slow_bytes;
+	if (bbr_queue_is_small(bbr, rtt_ns))
+		bbr->slow_lost += bbr->ack_slow_lost;
+	bbr->ack_slow_bytes = 0;
+	bbr->ack_slow_lost = 0;
+	if (bbr->slow_bytes < most)
+		return;
+	bbr->slow_bytes /= 2;
+	bbr->slow_lost /= 2;
+}
+
+/* What the bottleneck passed in the interval of the sample. */
+static uint64_t bbr_passed(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	const struct bbr_congestion_parameters *set = nopal_parameters(part);
+	const struct bbr_congestion *bbr = nopal_state(session, part);
+	uint64_t delivered = bbr->delivered - bbr->sample.delivered;
+	uint64_t lost = bbr->lost - bbr->sample.lost;
+	uint64_t share, most;
+
+	if (!set->compensate)
+		return delivered;
+	share = nopal_scale(bbr_random_loss(session, bbr), BBR_LOSS_MARGIN,
+			    BBR_UNITY);
+	most = nopal_scale(delivered, share, BBR_MILLION - share);
+	return delivered + (lost < most ? lost : most);
+}
+
+static void bbr_keep_rate(struct bbr_congestion *bbr, uint64_t rate_bps)
+{
+	uint64_t *newest;
+
+	if (bbr->rate_round != bbr->rounds) {
+		bbr->rate_round = bbr->rounds;
+		bbr->rate_newest =
+			(bbr->rate_newest + 1) % BBR_BANDWIDTH_ROUNDS;
+		bbr->rate_bps[bbr->rate_newest] = 0;
+	}
+	newest = &bbr->rate_bps[bbr->rate_newest];
+	if (rate_bps > *newest)
+		*newest = rate_bps;
+	bbr->bandwidth_bps = 0;
+	for (unsigned i = 0; i < BBR_BANDWIDTH_ROUNDS; i++)
+		if (bbr->rate_bps[i] > bbr->bandwidth_bps)
+			bbr->bandwidth_bps = bbr->rate_bps[i];
+}
+
+static void bbr_note_rate(struct nopal_session *session,
+			  const struct nopal_part *part)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+	const struct bbr_sample *sample = &bbr->sample;
+	int64_t acked_in = session->now_ns - sample->delivered_ns;
+	int64_t sent_in = sample->sent_ns - sample->first_sent_ns;
+	int64_t interval = acked_in > sent_in ? acked_in : sent_in;
+	uint64_t rate;
+
+	bbr->first_sent_ns = sample->sent_ns;
+	/* Shorter than any round trip: it was an earlier departure's ack. */
+	if (interval <= 0 || interval < bbr->min_rtt_ns)
+		return;
+	rate = nopal_scale(bbr_passed(session, part), BBR_BYTE_BITS_NS,
+			   (uint64_t)interval);
+	if (!sample->limited || rate >= bbr->bandwidth_bps)
+		bbr_keep_rate(bbr, rate);
+}
+
+/* How far acks run ahead of the bandwidth: they come in bursts. */
+static void bbr_note_burst(struct nopal_session *session,
+			   struct bbr_congestion *bbr)
+{
+	int64_t elapsed = session->now_ns - bbr->burst_began_ns;
+	uint64_t acked = bbr->delivered - bbr->burst_began_delivered;
+	uint64_t expected = nopal_scale(bbr->bandwidth_bps, (uint64_t)elapsed,
+					BBR_BYTE_BITS_NS);
+	uint64_t most = bbr_product(bbr, BBR_UNITY);
+
+	if (bbr->round_began && bbr->rounds % BBR_BURST_ROUNDS == 0) {
+		bbr->burst[1] = bbr->burst[0];
+		bbr->burst[0] = 0;
+	}
+	if (acked <= expected) {
+		bbr->burst_began_ns = session->now_ns;
+		bbr->burst_began_delivered = bbr->delivered;
+		return;
+	}
+	acked -= expected;
+	if (acked > most)
+		acked = most;
+	if (acked > bbr->burst[0])
+		bbr->burst[0] = acked;
+}
+
+/* ------------------------------------------------------------------- modes */
+
+static void bbr_enter_phase(struct nopal_session *session,
+			    struct bbr_congestion *bbr, uint32_t phase)
+{
+	bbr->mode = BBR_PROBE_BANDWIDTH;
+	bbr->phase = phase % BBR_PHASES;
+	bbr->phase_began_ns = session->now_ns;
+}
+
+/* At random, so that flows do not probe in step; never with the slow one. */
+static void bbr_enter_probe_bandwidth(struct nopal_session *session,
+				      struct bbr_congestion *bbr)
+{
+	uint32_t skip = (uint32_t)(nopal_random(session) % (BBR_PHASES - 1));
+
+	bbr_enter_phase(session, bbr,
+			skip < BBR_SLOW_PHASE ? skip : skip + 1);
+}
+
+static void bbr_check_full(struct bbr_congestion *bbr)
+{
+	if (bbr->full || !bbr->round_began || bbr->sample.limited)
+		return;
+	if (bbr->bandwidth_bps >=
+	    nopal_scale(bbr->full_bps, BBR_FULL_GROWTH, BBR_UNITY)) {
+		bbr->full_bps = bbr->bandwidth_bps;
+		bbr->full_rounds = 0;
+	} else {
+		bbr->full_rounds++;
+	}
+	bbr->full = bbr->full_rounds >= BBR_FULL_ROUNDS ||
+		    bbr->queue_rounds >= BBR_QUEUE_ROUNDS;
+}
+
+static void bbr_check_phase(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+	int64_t elapsed = session->now_ns - bbr->phase_began_ns;
+	uint64_t in_flight = bbr_in_flight(session, part);
+	uint32_t gain = bbr_gain(bbr);
+	bool over = elapsed > bbr->min_rtt_ns;
+
+	/* The fast phase has to reach its flight, the slow one its end. */
+	if (gain > BBR_UNITY)
+		over = over && (in_flight >= bbr_product(bbr, gain) ||
+				elapsed > 2 * bbr->min_rtt_ns);
+	else if (gain < BBR_UNITY)
+		over = over || in_flight <= bbr_product(bbr, BBR_UNITY);
+	if (over)
+		bbr_enter_phase(session, bbr, bbr->phase + 1);
+}
+
+static void bbr_leave_probe_rtt(struct nopal_session *session,
+				struct bbr_congestion *bbr)
+{
+	bbr->min_rtt_found_ns = session->now_ns;
+	if (bbr->full)
+		bbr_enter_probe_bandwidth(session, bbr);
+	else
+		bbr->mode = BBR_STARTUP;
+}
+
+static uint64_t bbr_low_window(struct nopal_session *session,
+			       const struct bbr_congestion *bbr)
+{
+	uint64_t low = bbr_product(bbr, BBR_PROBE_RTT_SHARE);
+	uint64_t least = BBR_LEAST_SEGMENTS *
+			 (uint64_t)nopal_body_limit(session);
+
+	return low > least ? low : least;
+}
+
+static void bbr_check_probe_rtt(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+
+	if (bbr->low_since_ns < 0) {
+		if (bbr_in_flight(session, part) > bbr_low_window(session, bbr))
+			return;
+		bbr->low_since_ns = session->now_ns;
+		bbr->low_round_end = bbr->delivered;
+	} else if (bbr->sample.delivered >= bbr->low_round_end ||
+		   session->now_ns - bbr->low_since_ns > BBR_PROBE_RTT_NS) {
+		bbr_leave_probe_rtt(session, bbr);
+	}
+}
+
+static void bbr_check_mode(struct nopal_session *session,
+			   const struct nopal_part *part, bool rtt_is_old)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+
+	bbr_check_full(bbr);
+	if (bbr->mode == BBR_STARTUP && bbr->full)
+		bbr->mode = BBR_DRAIN;
+	if (bbr->mode == BBR_DRAIN &&
+	    bbr_in_flight(session, part) <= bbr_product(bbr, BBR_UNITY))
+		bbr_enter_probe_bandwidth(session, bbr);
+	else if (bbr->mode == BBR_PROBE_BANDWIDTH)
+		bbr_check_phase(session, part);
+	if (rtt_is_old && bbr->mode != BBR_PROBE_RTT) {
+		bbr->mode = BBR_PROBE_RTT;
+		bbr->low_since_ns = -1;
+	}
+	if (bbr->mode == BBR_PROBE_RTT)
+		bbr_check_probe_rtt(session, part);
+}
+
+/* ------------------------------------------------------------ what is shared */
+
+/* Before the pipe is full the rate only rises: early samples are small. */
+static void bbr_set_rate(struct nopal_session *session,
+			 const struct nopal_part *part)
+{
+	const struct bbr_congestion_parameters *set = nopal_parameters(part);
+	const struct bbr_congestion *bbr = nopal_state(session, part);
+	uint64_t before = (uint64_t)nopal_shared(session, part, BBR_RATE);
+	uint64_t base = bbr->bandwidth_bps;
+	uint64_t rate;
+
+	if (!before && bbr->min_rtt_ns)
+		base = nopal_scale((uint64_t)set->initial, BBR_BYTE_BITS_NS,
+				   (uint64_t)bbr->min_rtt_ns);
+	rate = nopal_scale(base, bbr_gain(bbr), BBR_UNITY);
+	if (rate && (bbr->full || rate > before))
+		nopal_share(session, part, BBR_RATE, (int64_t)rate);
+}
+
+static void bbr_set_window(struct nopal_session *session,
+			   const struct nopal_part *part, uint64_t acked)
+{
+	const struct bbr_congestion_parameters *set = nopal_parameters(part);
+	const struct bbr_congestion *bbr = nopal_state(session, part);
+	uint32_t segment = nopal_body_limit(session);
+	uint64_t window = (uint64_t)nopal_shared(session, part, BBR_WINDOW);
+	uint64_t burst = bbr->burst[0] > bbr->burst[1] ? bbr->burst[0] :
+							 bbr->burst[1];
+	uint64_t target = bbr_product(bbr, BBR_WINDOW_GAIN) + burst +
+			  BBR_LEAST_SEGMENTS * (uint64_t)segment;
+
+	if (bbr->full)
+		window = window + acked < target ? window + acked : target;
+	else if (window < target || bbr->delivered < (uint64_t)set->initial)
+		window += acked;
+	if (bbr->mode == BBR_PROBE_RTT &&
+	    window > bbr_low_window(session, bbr))
+		window = bbr_low_window(session, bbr);
+	if (window < BBR_LEAST_SEGMENTS * (uint64_t)segment)
+		window = BBR_LEAST_SEGMENTS * (uint64_t)segment;
+	nopal_share(session, part, BBR_WINDOW, (int64_t)window);
+}
+
+static enum nopal_verdict bbr_congestion_on_ack(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_ack *ack)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
+	int64_t rtt = timed ? nopal_shared(session, part, BBR_LATEST_RTT) : 0;
+	bool old;
+
+	if (!bbr->sample.any)
+		return NOPAL_CONTINUE;
+	old = bbr_note_rtt(bbr, session->now_ns, rtt);
+	bbr_note_round(session, bbr, rtt);
+	bbr_note_loss(session, bbr, rtt);
+	bbr_note_rate(session, part);
+	bbr_note_burst(session, bbr);
+	bbr_check_mode(session, part, old);
+	bbr_set_rate(session, part);
+	bbr_set_window(session, part, ack->newly_acked_bytes);
+	bbr->sample.any = false;
+	return NOPAL_CONTINUE;
+}
+
+static int bbr_congestion_open(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	const struct bbr_congestion_parameters *set = nopal_parameters(part);
+	struct bbr_congestion *bbr = nopal_state(session, part);
+
+	bbr->round_rtt_ns = NOPAL_NEVER;
+	bbr->min_rtt_found_ns = session->now_ns;
+	nopal_share(session, part, BBR_WINDOW, set->initial);
+	return 0;
+}
+
+static const struct nopal_parameter bbr_congestion_table[] = {
+	{ .name = "initial", .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct bbr_congestion_parameters, initial),
+	  .initial = "10seg", .least = "1seg", .most = "1000seg",
+	  .doc = "first window (RFC 6928: ten segments)" },
+	{ .name = "compensate", .unit = NOPAL_SWITCH,
+	  .offset = offsetof(struct bbr_congestion_parameters, compensate),
+	  .initial = "on",
+	  .doc = "count random loss as passed by the bottleneck" },
+	{ 0 },
+};
+
+static const struct nopal_binding bbr_congestion_bindings[] = {
+	NOPAL_ON(SEND_SEGMENT, bbr_congestion_on_send, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_RECEIVED, bbr_congestion_on_received,
+		 .kinds = NOPAL_CARRIED),
+	/* Before what is lost leaves again and is stamped anew. */
+	NOPAL_ON(SEGMENT_LOST, bbr_congestion_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, bbr_congestion_on_timeout,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, bbr_congestion_on_ack,
+		 .after = "loss_detection"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_bbr_congestion = {
+	.abi = NOPAL_ABI,
+	.name = "bbr_congestion",
+	.family = "congestion",
+	.summary = "send at the bottleneck's rate, whatever share gets lost",
+	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { 0 } },
+	.needs = (const struct nopal_relation[]){
+		{ "acknowledgement", "its model is made of what arrived when" },
+		{ "rtt", "the delay is half of its model" },
+		{ "window_mechanism", "somebody has to keep the window" },
+		{ "rate_mechanism", "somebody has to keep the rate" },
+		{ 0 } },
+	.parameters_size = sizeof(struct bbr_congestion_parameters),
+	.parameters = bbr_congestion_table,
+	.attributes = (const struct nopal_attribute[]){
+		[BBR_DELIVERED] = { .name = "bbr_delivered",
+				    .access = NOPAL_WRITE,
+				    .kinds = NOPAL_CARRIED,
+				    .doc = "bytes delivered before the "
+					   "departure, times 4, and flags" },
+		[BBR_LOST] = { .name = "bbr_lost", .access = NOPAL_WRITE,
+			       .kinds = NOPAL_CARRIED,
+			       .doc = "bytes lost before the departure" },
+		[BBR_DELIVERED_NS] = { .name = "bbr_delivered_ns",
+				       .access = NOPAL_WRITE,
+				       .kinds = NOPAL_CARRIED,
+				       .doc = "when they had been delivered" },
+		[BBR_FIRST_SENT_NS] = { .name = "bbr_first_sent_ns",
+					.access = NOPAL_WRITE,
+					.kinds = NOPAL_CARRIED,
+					.doc = "departure that began the "
+					       "sample's interval" },
+		{ 0 } },
+	.shared = (const struct nopal_shared[]){
+		[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
+				 "room on the network" },
+		[BBR_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+			       "bits of bodies a second; 0: no limit" },
+		[BBR_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0,
+				     "samples of the least round trip" },
+		[BBR_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0,
+				    "bodies on the network" },
+		[BBR_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+				      "1: the application had no more" },
+		{ 0 } },
+	.bindings = bbr_congestion_bindings,
+	.state_size = sizeof(struct bbr_congestion),
+	.open = bbr_congestion_open,
+};

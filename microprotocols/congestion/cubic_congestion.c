@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cubic_congestion -- a window that grows as the cube of time since its loss.
+ *
+ *   window(t) = C (t - K)^3 + W_max      K = cbrt((W_max - window(0)) / C)
+ *
+ * in segments and seconds, C = 0.4; after a loss 0.7 of the window is kept.
+ *
+ * Paper:     Ha, Rhee, Xu, CUBIC, 2008; RFC 9438.  As a policy: Bridges et al.,
+ *            CTP, ToN 2007, section III.D (b).  Slow start ends by delay as in
+ *            RFC 9406 (HyStart++), section 4.2.
+ * Differs:   integers only: time in ticks of 100 us, the cube root by Newton,
+ *            remainders kept.  Time in which the application limits does not
+ *            pass.  An epoch of loss ends when every packet number that was out
+ *            at the reduction is resolved.  Slow start that saw delay grow ends
+ *            at once, without the conservative rounds of RFC 9406.
+ * Needs:     acknowledgement, window_mechanism.
+ * Provides:  congestion_policy.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes congestion_window_bytes; reads smoothed_rtt_ns,
+ *            latest_rtt_ns, app_limited.
+ * Parameters: initial (default 10seg): first window; hystart (default on): leave
+ *            slow start when the delay grows.
+ */
+#include "microprotocol.h"
+
+enum {
+	CUBIC_CONGESTION_WINDOW,
+	CUBIC_CONGESTION_SRTT,
+	CUBIC_CONGESTION_LATEST,
+	CUBIC_CONGESTION_APP_LIMITED,
+};
+
+/* RFC 9438: C = 2/5, beta = 7/10, alpha = 3 (1 - beta) / (1 + beta) = 9/17. */
+#define CUBIC_CONGESTION_TICK (100 * NOPAL_MICROSECOND)
+enum {
+	CUBIC_CONGESTION_C = 2,
+	CUBIC_CONGESTION_PER = 5,
+	CUBIC_CONGESTION_BETA = 7,
+	CUBIC_CONGESTION_TENTHS = 10,
+	CUBIC_CONGESTION_ALPHA = 9,
+	CUBIC_CONGESTION_ALPHA_PER = 17,
+	CUBIC_CONGESTION_LEAST_SEGMENTS = 2,
+	/* One second is 10^4 ticks: its cube.  The cube of the longest time
+	 * that counts, 200 s, fits 63 bits. */
+	CUBIC_CONGESTION_MOST_TICKS = 2000000,
+	/* RFC 9406, section 4.3. */
+	CUBIC_CONGESTION_SAMPLES = 8,
+	CUBIC_CONGESTION_RTT_SHARE = 8,
+};
+#define CUBIC_CONGESTION_CUBED_SECOND (1000 * NOPAL_SECOND)
+#define CUBIC_CONGESTION_LEAST_RISE   (4 * NOPAL_MILLISECOND)
+#define CUBIC_CONGESTION_MOST_RISE    (16 * NOPAL_MILLISECOND)
+
+struct cubic_congestion_parameters {
+	int64_t initial;
+	int64_t hystart;
+};
+
+struct cubic_congestion {
+	int64_t threshold_bytes; /* slow start below it */
+	int64_t maximum_bytes;	 /* W_max */
+	int64_t prior_bytes;	 /* window before the last reduction */
+	int64_t friendly_bytes;	 /* W_est: what Reno would have */
+	uint64_t friendly_rest;	 /* of its last division */
+	uint64_t growth_rest;
+	int64_t elapsed_ns; /* of this avoidance, t */
+	int64_t acked_ns;   /* last ack */
+	int64_t k_ticks;
+	uint64_t reduced_at;   /* packets below were out at the reduction */
+	uint64_t timed_out_at; /* packets below were out at the timeout */
+	bool recovering;
+	bool avoiding; /* an epoch of the cube has begun */
+	bool fresh;    /* ... without a loss before it: K is 0 */
+
+	uint64_t round_end; /* packet number that ends the round */
+	int64_t round_rtt_ns, last_round_rtt_ns;
+	uint32_t round_samples;
+};
+
+/* Largest r with r^3 <= value. */
+static uint64_t cubic_congestion_root(uint64_t value)
+{
+	uint64_t root = 1, next;
+
+	if (value == 0)
+		return 0;
+	/* From above, by powers of two: Newton then falls monotonously. */
+	for (uint64_t rest = value; rest; rest >>= 3)
+		root <<= 1;
+	while ((next = (2 * root + value / (root * root)) / 3) < root)
+		root = next;
+	return root;
+}
+
+/* K in ticks: how long until the cube is back at W_max. */
+static int64_t cubic_congestion_k(int64_t missing_bytes, uint32_t segment_bytes)
+{
+	uint64_t cube;
+
+	if (missing_bytes <= 0)
+		return 0;
+	cube = nopal_scale((uint64_t)missing_bytes * CUBIC_CONGESTION_PER,
+			   CUBIC_CONGESTION_CUBED_SECOND,
+			   (uint64_t)segment_bytes * CUBIC_CONGESTION_C);
+	return (int64_t)cubic_congestion_root(cube);
+}
+
+/* W_cubic at `ticks`, at least 0. */
+static int64_t cubic_congestion_target(const struct cubic_congestion *cubic,
+				       int64_t ticks, uint32_t segment_bytes)
+{
+	int64_t away = ticks - cubic->k_ticks;
+	uint64_t side = (uint64_t)(away < 0 ? -away : away);
+	int64_t bytes;
+
+	if (side > CUBIC_CONGESTION_MOST_TICKS)
+		side = CUBIC_CONGESTION_MOST_TICKS;
+	bytes = (int64_t)nopal_scale(
+		side * side * side,
+		(uint64_t)segment_bytes * CUBIC_CONGESTION_C,
+		CUBIC_CONGESTION_PER *
+			(uint64_t)CUBIC_CONGESTION_CUBED_SECOND);
+	if (away >= 0)
+		return cubic->maximum_bytes + bytes;
+	return cubic->maximum_bytes > bytes ? cubic->maximum_bytes - bytes : 0;
+}
+
+static int64_t cubic_congestion_share(int64_t bytes, int64_t tenths)
+{
+	return bytes * tenths / CUBIC_CONGESTION_TENTHS;
+}
+
+/* The threshold after a loss; W_max with fast convergence: a flow whose window
+ * shrinks from loss to loss leaves room for others (RFC 9438, section 4.7). */
+static void cubic_congestion_reduce(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	struct cubic_congestion *cubic = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, CUBIC_CONGESTION_WINDOW);
+	int64_t least = CUBIC_CONGESTION_LEAST_SEGMENTS *
+			(int64_t)nopal_body_limit(session);
+
+	cubic->prior_bytes = window;
+	if (window < cubic->maximum_bytes)
+		cubic->maximum_bytes =
+			cubic_congestion_share(window,
+					       CUBIC_CONGESTION_TENTHS +
+						       CUBIC_CONGESTION_BETA) /
+			2;
+	else
+		cubic->maximum_bytes = window;
+	cubic->threshold_bytes =
+		cubic_congestion_share(window, CUBIC_CONGESTION_BETA);
+	if (cubic->threshold_bytes < least)
+		cubic->threshold_bytes = least;
+	cubic->avoiding = false;
+	cubic->fresh = false;
+	cubic->reduced_at = nopal_next_packet_number(session);
+}
+
+static enum nopal_verdict
+cubic_congestion_on_lost(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	struct cubic_congestion *cubic = nopal_state(session, part);
+
+	if (segment->packet_number < cubic->reduced_at)
+		return NOPAL_CONTINUE;
+	cubic_congestion_reduce(session, part);
+	cubic->recovering = true;
+	nopal_share(session, part, CUBIC_CONGESTION_WINDOW,
+		    cubic->threshold_bytes);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+cubic_congestion_on_timeout(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    struct nopal_segment *segment)
+{
+	struct cubic_congestion *cubic = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, CUBIC_CONGESTION_WINDOW);
+
+	if (segment->packet_number < cubic->timed_out_at)
+		return NOPAL_CONTINUE;
+	/* A second timeout in a row has no window left to learn from. */
+	if (window > nopal_body_limit(session))
+		cubic_congestion_reduce(session, part);
+	cubic->recovering = false;
+	cubic->fresh = true;
+	cubic->reduced_at = nopal_next_packet_number(session);
+	cubic->timed_out_at = cubic->reduced_at;
+	nopal_share(session, part, CUBIC_CONGESTION_WINDOW,
+		    nopal_body_limit(session));
+	return NOPAL_CONTINUE;
+}
+
+/* The epoch of the cube begins: after slow start at its turning point. */
+static void cubic_congestion_begin(struct cubic_congestion *cubic,
+				   int64_t window, uint32_t segment_bytes)
+{
+	if (cubic->fresh || cubic->maximum_bytes < window)
+		cubic->maximum_bytes = window;
+	if (cubic->fresh)
+		cubic->prior_bytes = window;
+	cubic->k_ticks = cubic_congestion_k(cubic->maximum_bytes - window,
+					    segment_bytes);
+	cubic->friendly_bytes = window;
+	cubic->friendly_rest = 0;
+	cubic->growth_rest = 0;
+	cubic->elapsed_ns = 0;
+	cubic->avoiding = true;
+}
+
+/* RFC 9438, section 4.3: what Reno would have by now. */
+static void cubic_congestion_befriend(struct cubic_congestion *cubic,
+				      int64_t window, uint64_t acked,
+				      uint32_t segment_bytes)
+{
+	bool slower = cubic->friendly_bytes < cubic->prior_bytes;
+	uint64_t alpha = slower ? CUBIC_CONGESTION_ALPHA :
+				  CUBIC_CONGESTION_ALPHA_PER;
+	uint64_t per = CUBIC_CONGESTION_ALPHA_PER * (uint64_t)window;
+	uint64_t sum = acked * segment_bytes * alpha + cubic->friendly_rest;
+
+	cubic->friendly_bytes += (int64_t)(sum / per);
+	cubic->friendly_rest = sum % per;
+}
+
+static int64_t cubic_congestion_avoid(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      int64_t window, uint64_t acked)
+{
+	struct cubic_congestion *cubic = nopal_state(session, part);
+	uint32_t segment_bytes = nopal_body_limit(session);
+	int64_t srtt = nopal_shared(session, part, CUBIC_CONGESTION_SRTT);
+	int64_t ticks = (cubic->elapsed_ns + srtt) / CUBIC_CONGESTION_TICK;
+	int64_t target = cubic_congestion_target(cubic, ticks, segment_bytes);
+	uint64_t sum;
+
+	cubic_congestion_befriend(cubic, window, acked, segment_bytes);
+	if (target > window + window / 2)
+		target = window + window / 2;
+	if (target > window) {
+		sum = (uint64_t)(target - window) * acked + cubic->growth_rest;
+		cubic->growth_rest = sum % (uint64_t)window;
+		window += (int64_t)(sum / (uint64_t)window);
+	}
+	return window > cubic->friendly_bytes ? window : cubic->friendly_bytes;
+}
+
+/* The least round trip of a round against that of the round before: a queue
+ * has begun to grow (RFC 9406, section 4.2). */
+static bool cubic_congestion_is_delayed(struct nopal_session *session,
+					const struct nopal_part *part,
+					const struct nopal_ack *ack)
+{
+	struct cubic_congestion *cubic = nopal_state(session, part);
+	int64_t latest = nopal_shared(session, part, CUBIC_CONGESTION_LATEST);
+	int64_t rise;
+
+	if (ack->largest >= cubic->round_end) {
+		cubic->round_end = nopal_next_packet_number(session);
+		cubic->last_round_rtt_ns = cubic->round_rtt_ns;
+		cubic->round_rtt_ns = NOPAL_NEVER;
+		cubic->round_samples = 0;
+	}
+	if (!ack->largest_is_new || latest <= 0)
+		return false;
+	cubic->round_samples++;
+	if (latest < cubic->round_rtt_ns)
+		cubic->round_rtt_ns = latest;
+	rise = cubic->last_round_rtt_ns / CUBIC_CONGESTION_RTT_SHARE;
+	if (rise < CUBIC_CONGESTION_LEAST_RISE)
+		rise = CUBIC_CONGESTION_LEAST_RISE;
+	if (rise > CUBIC_CONGESTION_MOST_RISE)
+		rise = CUBIC_CONGESTION_MOST_RISE;
+	return cubic->round_samples >= CUBIC_CONGESTION_SAMPLES &&
+	       cubic->round_rtt_ns - rise >= cubic->last_round_rtt_ns;
+}
+
+static void cubic_congestion_grow(struct nopal_session *session,
+				  const struct nopal_part *part,
+				  const struct nopal_ack *ack, int64_t passed_ns)
+{
+	const struct cubic_congestion_parameters *set = nopal_parameters(part);
+	struct cubic_congestion *cubic = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, CUBIC_CONGESTION_WINDOW);
+	uint64_t acked = ack->newly_acked_bytes;
+
+	if (window < cubic->threshold_bytes) {
+		window += (int64_t)acked;
+		if (set->hystart &&
+		    cubic_congestion_is_delayed(session, part, ack))
+			cubic->threshold_bytes = window;
+	} else {
+		if (!cubic->avoiding)
+			cubic_congestion_begin(cubic, window,
+					       nopal_body_limit(session));
+		else
+			cubic->elapsed_ns += passed_ns;
+		window = cubic_congestion_avoid(session, part, window, acked);
+	}
+	nopal_share(session, part, CUBIC_CONGESTION_WINDOW, window);
+}
+
+static enum nopal_verdict
+cubic_congestion_on_ack(struct nopal_session *session,
+			const struct nopal_part *part, struct nopal_ack *ack)
+{
+	struct cubic_congestion *cubic = nopal_state(session, part);
+	int64_t passed_ns = session->now_ns - cubic->acked_ns;
+
+	if (!ack->newly_acked_bytes)
+		return NOPAL_CONTINUE;
+	cubic->acked_ns = session->now_ns;
+	if (cubic->recovering)
+		cubic->recovering =
+			nopal_oldest_departure(session) < cubic->reduced_at;
+	else if (!nopal_shared(session, part, CUBIC_CONGESTION_APP_LIMITED))
+		cubic_congestion_grow(session, part, ack, passed_ns);
+	return NOPAL_CONTINUE;
+}
+
+static int cubic_congestion_open(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	const struct cubic_congestion_parameters *set = nopal_parameters(part);
+	struct cubic_congestion *cubic = nopal_state(session, part);
+
+	cubic->threshold_bytes = INT64_MAX;
+	cubic->fresh = true;
+	cubic->round_rtt_ns = NOPAL_NEVER;
+	cubic->last_round_rtt_ns = NOPAL_NEVER;
+	nopal_share(session, part, CUBIC_CONGESTION_WINDOW, set->initial);
+	return 0;
+}
+
+static const struct nopal_parameter cubic_congestion_table[] = {
+	{ .name = "initial", .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct cubic_congestion_parameters, initial),
+	  .initial = "10seg", .least = "1seg", .most = "1000seg",
+	  .doc = "first window (RFC 6928: ten segments)" },
+	{ .name = "hystart", .unit = NOPAL_SWITCH,
+	  .offset = offsetof(struct cubic_congestion_parameters, hystart),
+	  .initial = "on", .doc = "leave slow start when the delay grows" },
+	{ 0 },
+};
+
+static const struct nopal_binding cubic_congestion_bindings[] = {
+	/* Before what is lost is asked to leave again. */
+	NOPAL_ON(SEGMENT_LOST, cubic_congestion_on_lost,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, cubic_congestion_on_timeout,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, cubic_congestion_on_ack,
+		 .after = "loss_detection"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_cubic_congestion = {
+	.abi = NOPAL_ABI,
+	.name = "cubic_congestion",
+	.family = "congestion",
+	.summary = "a window that grows as the cube of time since its loss",
+	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { 0 } },
+	.needs = (const struct nopal_relation[]){
+		{ "acknowledgement", "it acts on what arrived and what did not" },
+		{ "window_mechanism", "somebody has to keep the window" },
+		{ 0 } },
+	.parameters_size = sizeof(struct cubic_congestion_parameters),
+	.parameters = cubic_congestion_table,
+	.shared = (const struct nopal_shared[]){
+		[CUBIC_CONGESTION_WINDOW] = { "congestion_window_bytes",
+					      NOPAL_WRITE, 0,
+					      "room on the network" },
+		[CUBIC_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+					    "how far ahead the cube looks" },
+		[CUBIC_CONGESTION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
+					      "does a queue grow" },
+		[CUBIC_CONGESTION_APP_LIMITED] = { "app_limited",
+						   NOPAL_READ_OPTIONAL, 0,
+						   "1: the window was not "
+						   "what limited us" },
+		{ 0 } },
+	.bindings = cubic_congestion_bindings,
+	.state_size = sizeof(struct cubic_congestion),
+	.open = cubic_congestion_open,
+};

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rate_cc -- segments leave no faster than the sending rate.
+ *
+ * The rate mechanism; a policy sets the rate, 0 is no limit.  A token bucket
+ * over two quanta: what waits goes in quanta, one timer each, and a timer that
+ * is late by less than a quantum loses nothing.  Credit is spent when a segment
+ * leaves, not when it is let go: while another gate keeps segments back, no
+ * more than the bucket's content is let go to it.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b).
+ * Differs:   limits every interval t to rate x t + two quanta, not the average;
+ *            counts in billionths of a bit, so that nothing is rounded away.
+ * Needs:     congestion_policy.
+ * Provides:  rate_mechanism.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEND_SEGMENT, SEGMENT_DONE,
+ *            TURN_END.
+ * Raises:    nothing.
+ * Holds:     send: until there is credit; resends go first.
+ * Wire:      nothing.
+ * Shares:    reads sending_rate_bps.
+ * Parameters: quantum (default 4seg): bytes that go at once; at least what one
+ *            millisecond of the rate is.
+ */
+#include "microprotocol.h"
+
+/* Credit is counted in billionths of a bit: bits per second times ns. */
+#define RATE_CC_BYTE (8 * NOPAL_SECOND)
+/* Faster than any path that we pace: above it nothing is limited, and below it
+ * no sum here leaves 63 bits. */
+#define RATE_CC_MOST_BPS (1000 * NOPAL_SECOND)
+
+struct rate_cc_parameters {
+	int64_t quantum;
+};
+
+struct rate_cc {
+	struct nopal_queue again; /* resends that wait for credit */
+	struct nopal_queue first; /* first departures that wait for credit */
+	int64_t credit;		  /* as of counted_ns */
+	int64_t counted_ns;
+	int64_t rate_bps;	/* of the credit; 0: no limit */
+	int64_t granted_bytes; /* let go here, kept back by others */
+};
+
+enum { RATE_CC_GRANTED };
+enum { RATE_CC_RATE };
+enum { RATE_CC_QUANTUM };
+
+static bool rate_cc_waits(const struct rate_cc *gate)
+{
+	return gate->again.count || gate->first.count;
+}
+
+static int64_t rate_cc_quantum(const struct rate_cc *gate,
+			       const struct nopal_part *part)
+{
+	const struct rate_cc_parameters *set = nopal_parameters(part);
+	int64_t quantum = set->quantum * RATE_CC_BYTE;
+	int64_t millisecond = gate->rate_bps * NOPAL_MILLISECOND;
+
+	return quantum > millisecond ? quantum : millisecond;
+}
+
+/* Brings credit and rate up to now.  The credit of the time before counts at
+ * the rate of that time. */
+static void rate_cc_refill(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+	int64_t rate = nopal_shared(session, part, RATE_CC_RATE);
+	int64_t full = 2 * rate_cc_quantum(gate, part);
+	int64_t elapsed = session->now_ns - gate->counted_ns;
+
+	if (!gate->rate_bps || (full - gate->credit) / gate->rate_bps < elapsed)
+		gate->credit = full;
+	else
+		gate->credit += elapsed * gate->rate_bps;
+	gate->counted_ns = session->now_ns;
+	if (rate == gate->rate_bps)
+		return;
+	gate->rate_bps = rate > 0 && rate <= RATE_CC_MOST_BPS ? rate : 0;
+	full = 2 * rate_cc_quantum(gate, part);
+	if (gate->credit > full)
+		gate->credit = full;
+}
+
+static bool rate_cc_has_credit(const struct rate_cc *gate, uint32_t bytes)
+{
+	return !gate->rate_bps ||
+	       gate->credit >= (gate->granted_bytes + bytes) * RATE_CC_BYTE;
+}
+
+static void rate_cc_grant(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+
+	gate->granted_bytes += segment->body.length;
+	nopal_set(segment, part, RATE_CC_GRANTED, segment->body.length);
+	nopal_release(session, part, segment, NOPAL_SEND);
+}
+
+/* False: the first of the queue has to wait on, and so have all others. */
+static bool rate_cc_drain(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_queue *queue)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+	struct nopal_segment *segment;
+
+	while (queue->count &&
+	       (segment = nopal_queue_first(session, queue)) != NULL) {
+		bool gone = segment->done ||
+			    !nopal_holds(part, segment, NOPAL_SEND);
+
+		if (!gone && !rate_cc_has_credit(gate, segment->body.length))
+			return false;
+		nopal_queue_pop(queue);
+		if (!gone)
+			rate_cc_grant(session, part, segment);
+	}
+	return true;
+}
+
+/* Wakes when a quantum can go at once, or the double for a segment that is
+ * longer.  What was let go and did not leave must leave first: its departure
+ * starts the timer. */
+static void rate_cc_arm(struct nopal_session *session,
+			const struct nopal_part *part)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+	int64_t quantum = rate_cc_quantum(gate, part);
+	int64_t missing = quantum - gate->credit +
+			  gate->granted_bytes * RATE_CC_BYTE;
+
+	if (missing > 2 * quantum - gate->credit)
+		return;
+	if (missing <= 0)
+		missing = quantum;
+	nopal_timer_start(session, part, RATE_CC_QUANTUM,
+			  session->now_ns + missing / gate->rate_bps + 1);
+}
+
+static void rate_cc_let_go(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+
+	rate_cc_refill(session, part);
+	if (rate_cc_drain(session, part, &gate->again) &&
+	    rate_cc_drain(session, part, &gate->first))
+		nopal_timer_stop(session, part, RATE_CC_QUANTUM);
+	else
+		rate_cc_arm(session, part);
+}
+
+static void rate_cc_want(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment,
+			 struct nopal_queue *queue)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+
+	if (!rate_cc_waits(gate)) {
+		rate_cc_refill(session, part);
+		if (rate_cc_has_credit(gate, segment->body.length)) {
+			rate_cc_grant(session, part, segment);
+			return;
+		}
+	}
+	if (nopal_queue_push(session, queue, segment) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to queue for the rate");
+}
+
+static enum nopal_verdict rate_cc_on_to_net(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+
+	rate_cc_want(session, part, segment, &gate->first);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict rate_cc_on_resend(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+
+	rate_cc_want(session, part, segment, &gate->again);
+	return NOPAL_CONTINUE;
+}
+
+static void rate_cc_forget_grant(struct rate_cc *gate,
+				 const struct nopal_part *part,
+				 struct nopal_segment *segment)
+{
+	gate->granted_bytes -= (int64_t)nopal_get(segment, part,
+						  RATE_CC_GRANTED);
+	nopal_set(segment, part, RATE_CC_GRANTED, 0);
+}
+
+static enum nopal_verdict rate_cc_on_send(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *segment)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+
+	rate_cc_forget_grant(gate, part, segment);
+	if (!gate->rate_bps)
+		return NOPAL_CONTINUE;
+	rate_cc_refill(session, part);
+	gate->credit -= segment->body.length * RATE_CC_BYTE;
+	if (rate_cc_waits(gate) && gate->rate_bps &&
+	    !nopal_timer_running(session, part, RATE_CC_QUANTUM))
+		nopal_timer_start(session, part, RATE_CC_QUANTUM,
+				  session->now_ns);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict rate_cc_on_done(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *segment)
+{
+	rate_cc_forget_grant(nopal_state(session, part), part, segment);
+	return NOPAL_CONTINUE;
+}
+
+/* While the timer runs what waits goes in quanta; a new rate is a new timer. */
+static enum nopal_verdict rate_cc_on_turn_end(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_session *subject)
+{
+	const struct rate_cc *gate = nopal_state(session, part);
+
+	(void)subject;
+	if (rate_cc_waits(gate) &&
+	    (nopal_shared(session, part, RATE_CC_RATE) != gate->rate_bps ||
+	     !nopal_timer_running(session, part, RATE_CC_QUANTUM)))
+		rate_cc_let_go(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter rate_cc_table[] = {
+	{ .name = "quantum", .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct rate_cc_parameters, quantum),
+	  .initial = "4seg", .least = "1seg", .most = "4MiB",
+	  .doc = "bytes that go at once; at least a millisecond of the rate" },
+	{ 0 },
+};
+
+static const struct nopal_binding rate_cc_bindings[] = {
+	NOPAL_ON(SEGMENT_TO_NET, rate_cc_on_to_net, .kinds = NOPAL_CARRIED,
+		 .before = "window_mechanism"),
+	NOPAL_ON(SEGMENT_RESEND, rate_cc_on_resend, .kinds = NOPAL_CARRIED,
+		 .before = "window_mechanism"),
+	NOPAL_ON(SEND_SEGMENT, rate_cc_on_send, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_DONE, rate_cc_on_done, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(TURN_END, rate_cc_on_turn_end, .before = "window_mechanism"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_rate_cc = {
+	.abi = NOPAL_ABI,
+	.name = "rate_cc",
+	.family = "congestion",
+	.summary = "segments leave no faster than the sending rate",
+	.provides = (const struct nopal_role[]){ { "rate_mechanism", true },
+						 { 0 } },
+	.needs = (const struct nopal_relation[]){
+		{ "congestion_policy", "somebody has to set the rate" },
+		{ 0 } },
+	.parameters_size = sizeof(struct rate_cc_parameters),
+	.parameters = rate_cc_table,
+	.attributes = (const struct nopal_attribute[]){
+		[RATE_CC_GRANTED] = { .name = "rate_granted",
+				      .access = NOPAL_WRITE,
+				      .kinds = NOPAL_CARRIED,
+				      .doc = "bytes that the rate let go and "
+					     "that have not left" },
+		{ 0 } },
+	.shared = (const struct nopal_shared[]){
+		[RATE_CC_RATE] = { "sending_rate_bps", NOPAL_READ, 0,
+				   "bits of bodies a second; 0: no limit" },
+		{ 0 } },
+	.holds = (const struct nopal_hold[]){
+		{ "the sending rate", NOPAL_SEND, NOPAL_CARRIED, false },
+		{ 0 } },
+	.timers = (const struct nopal_timer[]){
+		[RATE_CC_QUANTUM] = { "quantum", rate_cc_let_go },
+		{ 0 } },
+	.bindings = rate_cc_bindings,
+	.state_size = sizeof(struct rate_cc),
+};

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * windowed_cc -- no more bytes on the network than the congestion window.
+ *
+ * The window mechanism; a policy sets the window.  It is the last gate: it
+ * lets a segment go only when its own bit is the only one left, so that the
+ * window holds at the departure itself and nothing that another gate keeps
+ * back takes room.  Room is charged as a segment is let go and given back once:
+ * a local attribute remembers how much.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b) and footnote 2.
+ * Differs:   counts bytes, not packets; a resend needs a new grant (its bit is
+ *            not sticky); what is lost or overdue leaves the network at once,
+ *            the rest at SEGMENT_DONE; one segment may fly alone however small
+ *            the window is.
+ * Needs:     acknowledgement, congestion_policy.
+ * Provides:  window_mechanism.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEGMENT_LOST, SEGMENT_TIMEOUT,
+ *            SEGMENT_DONE, TURN_END.
+ * Raises:    nothing.
+ * Holds:     send: until the window has room; resends go first.
+ * Wire:      nothing.
+ * Shares:    reads congestion_window_bytes, flow_blocked; writes bytes_in_flight,
+ *            app_limited.
+ * Parameters: nothing.
+ */
+#include "microprotocol.h"
+
+struct windowed_cc {
+	struct nopal_queue again; /* resends that wait for room */
+	struct nopal_queue first; /* first departures that wait for room */
+};
+
+enum { WINDOWED_CC_CHARGE };
+enum {
+	WINDOWED_CC_WINDOW,
+	WINDOWED_CC_IN_FLIGHT,
+	WINDOWED_CC_APP_LIMITED,
+	WINDOWED_CC_FLOW_BLOCKED,
+};
+
+/* What lies in the network once the segment's share is `bytes`. */
+static void windowed_cc_charge(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_segment *segment, uint32_t bytes)
+{
+	int64_t before = (int64_t)nopal_get(segment, part, WINDOWED_CC_CHARGE);
+
+	nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) += bytes - before;
+	nopal_set(segment, part, WINDOWED_CC_CHARGE, bytes);
+}
+
+static bool windowed_cc_fits(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     const struct nopal_segment *segment)
+{
+	int64_t others = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) -
+			 (int64_t)nopal_get(segment, part, WINDOWED_CC_CHARGE);
+
+	return others <= 0 ||
+	       others + segment->body.length <=
+		       nopal_shared(session, part, WINDOWED_CC_WINDOW);
+}
+
+static bool windowed_cc_may_go(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       const struct nopal_segment *segment)
+{
+	return segment->waiting[NOPAL_SEND] == part->hold[NOPAL_SEND] &&
+	       windowed_cc_fits(session, part, segment);
+}
+
+static void windowed_cc_grant(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_segment *segment)
+{
+	windowed_cc_charge(session, part, segment, segment->body.length);
+	nopal_release(session, part, segment, NOPAL_SEND);
+}
+
+static void windowed_cc_want(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     struct nopal_segment *segment,
+			     struct nopal_queue *queue)
+{
+	struct windowed_cc *gate = nopal_state(session, part);
+
+	if (!gate->again.count && !gate->first.count &&
+	    windowed_cc_may_go(session, part, segment))
+		windowed_cc_grant(session, part, segment);
+	else if (nopal_queue_push(session, queue, segment) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to queue for the window");
+}
+
+static enum nopal_verdict
+windowed_cc_on_to_net(struct nopal_session *session,
+		      const struct nopal_part *part,
+		      struct nopal_segment *segment)
+{
+	struct windowed_cc *gate = nopal_state(session, part);
+
+	windowed_cc_want(session, part, segment, &gate->first);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+windowed_cc_on_resend(struct nopal_session *session,
+		      const struct nopal_part *part,
+		      struct nopal_segment *segment)
+{
+	struct windowed_cc *gate = nopal_state(session, part);
+
+	windowed_cc_want(session, part, segment, &gate->again);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+windowed_cc_on_off_network(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_segment *segment)
+{
+	windowed_cc_charge(session, part, segment, 0);
+	return NOPAL_CONTINUE;
+}
+
+/* False: the first of the queue has to wait on, and so have all others. */
+static bool windowed_cc_drain(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_queue *queue)
+{
+	struct nopal_segment *segment;
+
+	while (queue->count &&
+	       (segment = nopal_queue_first(session, queue)) != NULL) {
+		bool gone = segment->done ||
+			    !nopal_holds(part, segment, NOPAL_SEND);
+
+		if (!gone && !windowed_cc_may_go(session, part, segment))
+			return false;
+		nopal_queue_pop(queue);
+		if (!gone)
+			windowed_cc_grant(session, part, segment);
+	}
+	return true;
+}
+
+static enum nopal_verdict
+windowed_cc_on_turn_end(struct nopal_session *session,
+			const struct nopal_part *part,
+			struct nopal_session *subject)
+{
+	struct windowed_cc *gate = nopal_state(session, part);
+	bool idle = windowed_cc_drain(session, part, &gate->again) &&
+		    windowed_cc_drain(session, part, &gate->first);
+	bool room = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) +
+			    nopal_body_limit(session) <=
+		    nopal_shared(session, part, WINDOWED_CC_WINDOW);
+
+	(void)subject;
+	if (!idle)
+		idle = nopal_shared(session, part, WINDOWED_CC_FLOW_BLOCKED);
+	nopal_share(session, part, WINDOWED_CC_APP_LIMITED, idle && room);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding windowed_cc_bindings[] = {
+	NOPAL_ON(SEGMENT_TO_NET, windowed_cc_on_to_net, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_RESEND, windowed_cc_on_resend, .kinds = NOPAL_CARRIED),
+	/* Before anybody asks to send it again: that is a charge of its own. */
+	NOPAL_ON(SEGMENT_LOST, windowed_cc_on_off_network,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, windowed_cc_on_off_network,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(SEGMENT_DONE, windowed_cc_on_off_network,
+		 .kinds = NOPAL_CARRIED),
+	NOPAL_ON(TURN_END, windowed_cc_on_turn_end, .after = "flow_control"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_windowed_cc = {
+	.abi = NOPAL_ABI,
+	.name = "windowed_cc",
+	.family = "congestion",
+	.summary = "no more bytes on the network than the congestion window",
+	.provides = (const struct nopal_role[]){ { "window_mechanism", true },
+						 { 0 } },
+	.needs = (const struct nopal_relation[]){
+		{ "acknowledgement",
+		  "without status the window would never move" },
+		{ "congestion_policy", "somebody has to set the window" },
+		{ 0 } },
+	.attributes = (const struct nopal_attribute[]){
+		[WINDOWED_CC_CHARGE] = { .name = "window_charge",
+					 .access = NOPAL_WRITE,
+					 .kinds = NOPAL_CARRIED,
+					 .doc = "bytes of the congestion window "
+						"that the segment takes now" },
+		{ 0 } },
+	.shared = (const struct nopal_shared[]){
+		[WINDOWED_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ,
+					 0, "room on the network" },
+		[WINDOWED_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_WRITE, 0,
+					    "bodies on the network" },
+		[WINDOWED_CC_APP_LIMITED] = { "app_limited", NOPAL_WRITE, 1,
+					      "1: the window has room and "
+					      "nothing waits for it" },
+		[WINDOWED_CC_FLOW_BLOCKED] = { "flow_blocked",
+					       NOPAL_READ_OPTIONAL, 0,
+					       "1: segments wait for the "
+					       "peer's window" },
+		{ 0 } },
+	.holds = (const struct nopal_hold[]){
+		{ "the congestion window", NOPAL_SEND, NOPAL_CARRIED, false },
+		{ 0 } },
+	.bindings = windowed_cc_bindings,
+	.state_size = sizeof(struct windowed_cc),
+};

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lossy_fifo -- deliver in order, and do not wait long for what is missing.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
+ * Differs:   the delay runs from the arrival of a message that has to wait, so
+ *            a gap costs at most `delay`; what waits is bounded, and delivers
+ *            all it has when the peer will send no more.
+ * Needs:     message_numbers|segment_numbers.
+ * Provides:  order (exclusive), lossy_order.
+ * Excludes:  reliability (what is sent again would be skipped anyway).
+ * Handles:   SESSION_OPENED, MSG_FROM_NET, PEER_CLOSED.
+ * Raises:    nothing.
+ * Holds:     deliver: until predecessors were delivered or `delay` passed.
+ * Wire:      nothing.
+ * Shares:    writes playout_delay_ns: the parameter `delay`;
+ *            reads initial_peer (optional, 1): number of the first message.
+ * Parameters: delay (default 100ms): how long a message waits for predecessors;
+ *            waiting (default 1024): messages that may wait.
+ */
+#include "microprotocol.h"
+
+struct lossy_fifo_parameters {
+	int64_t delay_ns;
+	int64_t waiting;
+};
+
+enum { LOSSY_FIFO_FIRST, LOSSY_FIFO_NEXT };		    /* attributes */
+enum { LOSSY_FIFO_PLAYOUT_DELAY, LOSSY_FIFO_INITIAL_PEER }; /* shared */
+enum { LOSSY_FIFO_OVERDUE };				    /* timers */
+
+struct lossy_fifo_early {
+	uint64_t first, next; /* the numbers that it covers */
+	int64_t due_ns;	      /* it goes then, whatever is missing */
+	struct nopal_handle message;
+};
+
+struct lossy_fifo {
+	uint64_t expected; /* every number below was delivered or skipped */
+	uint32_t head, count;
+	struct lossy_fifo_early *ring; /* by number; allocated on first use */
+};
+
+static struct lossy_fifo_early *lossy_fifo_at(const struct nopal_part *part,
+					      struct lossy_fifo *self,
+					      uint32_t place)
+{
+	const struct lossy_fifo_parameters *set = nopal_parameters(part);
+
+	return &self->ring[(self->head + place) % (uint32_t)set->waiting];
+}
+
+/* Delivers the waiting message with the lowest number.  All is settled before
+ * the release: a delivery may come back to this session. */
+static void lossy_fifo_deliver_first(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	const struct lossy_fifo_parameters *set = nopal_parameters(part);
+	struct lossy_fifo *self = nopal_state(session, part);
+	struct lossy_fifo_early early = *lossy_fifo_at(part, self, 0);
+	struct nopal_message *message =
+		nopal_message_find(session, early.message);
+
+	self->head = (self->head + 1) % (uint32_t)set->waiting;
+	self->count--;
+	if (early.first < self->expected) { /* overlaps what went before */
+		if (message)
+			nopal_message_discard(session, message);
+		return;
+	}
+	self->expected = early.next;
+	if (message)
+		nopal_message_release(session, part, message);
+}
+
+/* Delivers from the front all that is below `number`, and what follows on it
+ * without a gap. */
+static void lossy_fifo_deliver_below(struct nopal_session *session,
+				     const struct nopal_part *part,
+				     uint64_t number)
+{
+	struct lossy_fifo *self = nopal_state(session, part);
+
+	while (self->count) {
+		uint64_t first = lossy_fifo_at(part, self, 0)->first;
+
+		if (first >= number && first > self->expected)
+			break;
+		lossy_fifo_deliver_first(session, part);
+	}
+}
+
+static int lossy_fifo_allocate(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	const struct lossy_fifo_parameters *set = nopal_parameters(part);
+	struct lossy_fifo *self = nopal_state(session, part);
+
+	if (!self->ring)
+		self->ring = nopal_alloc(session, (size_t)set->waiting *
+							  sizeof(*self->ring));
+	return self->ring ? 0 : -1;
+}
+
+/* Puts a message in its place, most often the last; false: one with the same
+ * number waits already. */
+static bool lossy_fifo_insert(const struct nopal_part *part,
+			      struct lossy_fifo *self,
+			      const struct lossy_fifo_early *early)
+{
+	uint32_t place = self->count;
+	uint32_t last;
+
+	while (place &&
+	       lossy_fifo_at(part, self, place - 1)->first > early->first)
+		place--;
+	if (place &&
+	    lossy_fifo_at(part, self, place - 1)->first == early->first)
+		return false;
+	for (last = self->count; last > place; last--)
+		*lossy_fifo_at(part, self, last) =
+			*lossy_fifo_at(part, self, last - 1);
+	*lossy_fifo_at(part, self, place) = *early;
+	self->count++;
+	return true;
+}
+
+/* The timer stands at the earliest due time or before it: what is delivered
+ * in the meantime costs one expiry too many at most. */
+static bool lossy_fifo_keep(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    const struct lossy_fifo_early *early)
+{
+	struct lossy_fifo *self = nopal_state(session, part);
+
+	if (lossy_fifo_allocate(session, part) < 0 ||
+	    !lossy_fifo_insert(part, self, early))
+		return false;
+	if (!nopal_timer_running(session, part, LOSSY_FIFO_OVERDUE))
+		nopal_timer_start(session, part, LOSSY_FIFO_OVERDUE,
+				  early->due_ns);
+	return true;
+}
+
+static void lossy_fifo_when_overdue(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	struct lossy_fifo *self = nopal_state(session, part);
+	uint64_t overdue = 0; /* one past the highest overdue number */
+	int64_t next_ns = NOPAL_NEVER;
+	uint32_t place;
+
+	for (place = 0; place < self->count; place++) {
+		const struct lossy_fifo_early *early =
+			lossy_fifo_at(part, self, place);
+
+		if (early->due_ns <= session->now_ns)
+			overdue = early->next;
+	}
+	lossy_fifo_deliver_below(session, part, overdue);
+	for (place = 0; place < self->count; place++) {
+		int64_t due_ns = lossy_fifo_at(part, self, place)->due_ns;
+
+		if (due_ns < next_ns)
+			next_ns = due_ns;
+	}
+	if (next_ns != NOPAL_NEVER)
+		nopal_timer_start(session, part, LOSSY_FIFO_OVERDUE, next_ns);
+}
+
+static enum nopal_verdict lossy_fifo_on_opened(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_session *subject)
+{
+	struct lossy_fifo *self = nopal_state(session, part);
+
+	(void)subject;
+	self->expected =
+		(uint64_t)nopal_shared(session, part, LOSSY_FIFO_INITIAL_PEER);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+lossy_fifo_on_msg_from_net(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_message *message)
+{
+	const struct lossy_fifo_parameters *set = nopal_parameters(part);
+	struct lossy_fifo *self = nopal_state(session, part);
+	struct lossy_fifo_early early = {
+		.first = nopal_get(message, part, LOSSY_FIFO_FIRST),
+		.next = nopal_get(message, part, LOSSY_FIFO_NEXT),
+		.due_ns = session->now_ns + set->delay_ns,
+		.message = message->handle,
+	};
+
+	if (self->count == set->waiting) /* full: give up the first gap */
+		lossy_fifo_deliver_below(session, part,
+					 lossy_fifo_at(part, self, 0)->next);
+	if (early.first < self->expected || early.next <= early.first)
+		goto out;
+	if (early.first == self->expected) {
+		self->expected = early.next;
+		nopal_message_release(session, part, message);
+		lossy_fifo_deliver_below(session, part, 0);
+		return NOPAL_CONTINUE;
+	}
+	if (lossy_fifo_keep(session, part, &early))
+		return NOPAL_CONTINUE;
+out:
+	nopal_message_discard(session, message);
+	return NOPAL_STOP;
+}
+
+static enum nopal_verdict
+lossy_fifo_on_peer_closed(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_session *subject)
+{
+	(void)subject;
+	lossy_fifo_deliver_below(session, part, UINT64_MAX);
+	return NOPAL_CONTINUE;
+}
+
+static int lossy_fifo_open(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	const struct lossy_fifo_parameters *set = nopal_parameters(part);
+
+	nopal_share(session, part, LOSSY_FIFO_PLAYOUT_DELAY, set->delay_ns);
+	return 0;
+}
+
+static const struct nopal_parameter lossy_fifo_table[] = {
+	{ .name = "delay",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct lossy_fifo_parameters, delay_ns),
+	  .initial = "100ms",
+	  .least = "0ms",
+	  .most = "5s",
+	  .doc = "how long a message waits for its predecessors" },
+	{ .name = "waiting",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct lossy_fifo_parameters, waiting),
+	  .initial = "1024",
+	  .least = "1",
+	  .most = "65536",
+	  .doc = "messages that may wait" },
+	{ 0 },
+};
+
+static const struct nopal_binding lossy_fifo_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, lossy_fifo_on_opened),
+	NOPAL_ON(MSG_FROM_NET, lossy_fifo_on_msg_from_net),
+	NOPAL_ON(PEER_CLOSED, lossy_fifo_on_peer_closed),
+	{ 0 },
+};
+
+static const struct nopal_role lossy_fifo_provides[] = {
+	{ "order", true },
+	{ "lossy_order", false },
+	{ 0 },
+};
+
+static const struct nopal_relation lossy_fifo_needs[] = {
+	{ "message_numbers|segment_numbers",
+	  "numbers say which message comes next" },
+	{ 0 },
+};
+
+static const struct nopal_relation lossy_fifo_excludes[] = {
+	{ "reliability", "what is sent again would be skipped anyway" },
+	{ 0 },
+};
+
+static const struct nopal_attribute lossy_fifo_attributes[] = {
+	[LOSSY_FIFO_FIRST] = { .name = "order_first", .access = NOPAL_READ },
+	[LOSSY_FIFO_NEXT] = { .name = "order_next", .access = NOPAL_READ },
+	{ 0 },
+};
+
+static const struct nopal_shared lossy_fifo_shared[] = {
+	[LOSSY_FIFO_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_WRITE, 0,
+				       "the parameter delay" },
+	[LOSSY_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+				      "number of the first message" },
+	{ 0 },
+};
+
+static const struct nopal_hold lossy_fifo_holds[] = {
+	{ "predecessors were delivered, or the delay has passed", NOPAL_DELIVER,
+	  NOPAL_DATA, false },
+	{ 0 },
+};
+
+static const struct nopal_timer lossy_fifo_timers[] = {
+	[LOSSY_FIFO_OVERDUE] = { "overdue", lossy_fifo_when_overdue },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_lossy_fifo = {
+	.abi = NOPAL_ABI,
+	.name = "lossy_fifo",
+	.family = "ordering",
+	.summary = "deliver in order, and do not wait long for what is missing",
+	.provides = lossy_fifo_provides,
+	.needs = lossy_fifo_needs,
+	.excludes = lossy_fifo_excludes,
+	.parameters_size = sizeof(struct lossy_fifo_parameters),
+	.parameters = lossy_fifo_table,
+	.attributes = lossy_fifo_attributes,
+	.shared = lossy_fifo_shared,
+	.holds = lossy_fifo_holds,
+	.timers = lossy_fifo_timers,
+	.bindings = lossy_fifo_bindings,
+	.state_size = sizeof(struct lossy_fifo),
+	.open = lossy_fifo_open,
+};

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reliable_fifo -- deliver every message in the order of sending.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
+ * Differs:   takes the order from whichever of message or segment numbers is
+ *            there; bounds what may wait, and breaks the session rather than
+ *            drop a message that the peer was told has arrived.
+ * Needs:     message_numbers|segment_numbers.
+ * Provides:  order (exclusive), reliable_order.
+ * Excludes:  nothing.
+ * Handles:   SESSION_OPENED, MSG_FROM_NET.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     deliver: until all predecessors were delivered.
+ * Wire:      nothing.
+ * Shares:    reads initial_peer (optional, 1): number of the first message.
+ * Parameters: waiting (default 65536): messages that may wait for predecessors.
+ */
+#include "microprotocol.h"
+
+struct reliable_fifo_parameters {
+	int64_t waiting;
+};
+
+enum { RELIABLE_FIFO_FIRST, RELIABLE_FIFO_NEXT }; /* attributes */
+enum { RELIABLE_FIFO_INITIAL_PEER };		  /* shared variables */
+
+struct reliable_fifo {
+	uint64_t expected;	  /* number of the next message to deliver */
+	struct nopal_map waiting; /* arrived early, by their first number */
+};
+
+/* A handle as a map's value; never NULL, for a living generation is odd. */
+static void *reliable_fifo_ticket(struct nopal_handle handle)
+{
+	_Static_assert(sizeof(uintptr_t) >= sizeof(struct nopal_handle),
+		       "a pointer has room for a handle");
+	return (void *)(uintptr_t)((uint64_t)handle.index << 32 |
+				   handle.generation);
+}
+
+static struct nopal_handle reliable_fifo_handle(const void *ticket)
+{
+	uint64_t value = (uintptr_t)ticket;
+
+	return (struct nopal_handle){ .index = (uint32_t)(value >> 32),
+				      .generation = (uint32_t)value };
+}
+
+/* The expected number moves before the message does: a delivery may come back
+ * to this session. */
+static void reliable_fifo_deliver(struct nopal_session *session,
+				  const struct nopal_part *part,
+				  struct nopal_message *message)
+{
+	struct reliable_fifo *self = nopal_state(session, part);
+
+	self->expected = nopal_get(message, part, RELIABLE_FIFO_NEXT);
+	nopal_message_release(session, part, message);
+}
+
+static void reliable_fifo_deliver_waiting(struct nopal_session *session,
+					  const struct nopal_part *part)
+{
+	struct reliable_fifo *self = nopal_state(session, part);
+
+	while (self->waiting.used) {
+		void *ticket = nopal_map_take(&self->waiting, self->expected);
+		struct nopal_message *message;
+
+		if (!ticket)
+			break;
+		message = nopal_message_find(session,
+					     reliable_fifo_handle(ticket));
+		if (!message)
+			break;
+		reliable_fifo_deliver(session, part, message);
+	}
+}
+
+static void reliable_fifo_keep(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_message *message)
+{
+	const struct reliable_fifo_parameters *set = nopal_parameters(part);
+	struct reliable_fifo *self = nopal_state(session, part);
+	uint64_t first = nopal_get(message, part, RELIABLE_FIFO_FIRST);
+	void *ticket = reliable_fifo_ticket(message->handle);
+
+	if (self->waiting.used >= set->waiting ||
+	    nopal_map_put(session, &self->waiting, first, ticket) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "too many messages wait for a predecessor");
+}
+
+static enum nopal_verdict reliable_fifo_on_opened(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_session *subject)
+{
+	struct reliable_fifo *self = nopal_state(session, part);
+
+	(void)subject;
+	self->expected = (uint64_t)nopal_shared(session, part,
+						RELIABLE_FIFO_INITIAL_PEER);
+	return NOPAL_CONTINUE;
+}
+
+/* A message that covers no number, or numbers that others covered before, has
+ * no place in the order: it is a duplicate or was made up. */
+static enum nopal_verdict
+reliable_fifo_on_msg_from_net(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_message *message)
+{
+	struct reliable_fifo *self = nopal_state(session, part);
+	uint64_t first = nopal_get(message, part, RELIABLE_FIFO_FIRST);
+
+	if (first < self->expected ||
+	    nopal_get(message, part, RELIABLE_FIFO_NEXT) <= first ||
+	    nopal_map_get(&self->waiting, first)) {
+		nopal_message_discard(session, message);
+		return NOPAL_STOP;
+	}
+	if (first != self->expected) {
+		reliable_fifo_keep(session, part, message);
+		return NOPAL_CONTINUE;
+	}
+	reliable_fifo_deliver(session, part, message);
+	reliable_fifo_deliver_waiting(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter reliable_fifo_table[] = {
+	{ .name = "waiting",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct reliable_fifo_parameters, waiting),
+	  .initial = "65536",
+	  .least = "1",
+	  .most = "1048576",
+	  .doc = "messages that may wait for predecessors" },
+	{ 0 },
+};
+
+static const struct nopal_binding reliable_fifo_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, reliable_fifo_on_opened),
+	NOPAL_ON(MSG_FROM_NET, reliable_fifo_on_msg_from_net),
+	{ 0 },
+};
+
+static const struct nopal_role reliable_fifo_provides[] = {
+	{ "order", true },
+	{ "reliable_order", false },
+	{ 0 },
+};
+
+static const struct nopal_relation reliable_fifo_needs[] = {
+	{ "message_numbers|segment_numbers",
+	  "numbers say which message comes next" },
+	{ 0 },
+};
+
+static const struct nopal_attribute reliable_fifo_attributes[] = {
+	[RELIABLE_FIFO_FIRST] = { .name = "order_first", .access = NOPAL_READ },
+	[RELIABLE_FIFO_NEXT] = { .name = "order_next", .access = NOPAL_READ },
+	{ 0 },
+};
+
+static const struct nopal_shared reliable_fifo_shared[] = {
+	[RELIABLE_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+					 "number of the first "
+					 "message" },
+	{ 0 },
+};
+
+static const struct nopal_hold reliable_fifo_holds[] = {
+	{ "all predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA, false },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_reliable_fifo = {
+	.abi = NOPAL_ABI,
+	.name = "reliable_fifo",
+	.family = "ordering",
+	.summary = "deliver every message in the order of sending",
+	.provides = reliable_fifo_provides,
+	.needs = reliable_fifo_needs,
+	.parameters_size = sizeof(struct reliable_fifo_parameters),
+	.parameters = reliable_fifo_table,
+	.attributes = reliable_fifo_attributes,
+	.shared = reliable_fifo_shared,
+	.holds = reliable_fifo_holds,
+	.bindings = reliable_fifo_bindings,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct reliable_fifo),
+};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * erasure_isal.c -- erasure codes with ISA-L: xor and cauchy.
+ */
+#include <isa-l/erasure_code.h>
+
+#include "erasure.h"
+
+/* ec_init_tables() writes so many bytes for each coefficient. */
+enum { ERASURE_TABLE_BYTES = 32 };
+
+bool nopal__erasure_has_cauchy(void)
+{
+	return true;
+}
+
+/* Tables of a full block; then, for a short block or a rebuild: its tables, its
+ * coefficients, and two square matrices no larger than these. */
+size_t nopal__erasure_memory(int code, uint32_t sources, uint32_t parities)
+{
+	enum { TABLES = 2, MATRICES = 3 };
+	size_t coefficients = (size_t)sources * parities;
+
+	if (code == NOPAL__XOR)
+		return 0;
+	return coefficients * (TABLES * ERASURE_TABLE_BYTES + MATRICES);
+}
+
+/* Row of a parity symbol, column of a source: as gf_gen_cauchy1_matrix() has
+ * it for the full block. */
+static uint8_t erasure_coefficient(const struct nopal__erasure *erasure,
+				   uint32_t row, uint32_t source)
+{
+	return gf_inv((uint8_t)((erasure->sources + row) ^ source));
+}
+
+/* Tables for `rows` parity symbols over `sources` sources. */
+static void erasure_fill(const struct nopal__erasure *erasure, uint32_t sources,
+			 uint32_t rows, uint8_t *tables)
+{
+	size_t most = (size_t)erasure->sources * erasure->parities;
+	uint8_t *matrix = erasure->work + most * ERASURE_TABLE_BYTES;
+	uint32_t row, source;
+
+	for (row = 0; row < rows; row++)
+		for (source = 0; source < sources; source++)
+			matrix[row * sources + source] =
+				erasure_coefficient(erasure, row, source);
+	ec_init_tables((int)sources, (int)rows, matrix, tables);
+}
+
+void nopal__erasure_init(struct nopal__erasure *erasure, int code,
+			 uint32_t sources, uint32_t parities, void *memory)
+{
+	size_t most = (size_t)sources * parities;
+
+	*erasure = (struct nopal__erasure){ .code = code,
+					    .sources = sources,
+					    .parities = parities };
+	if (code == NOPAL__XOR)
+		return;
+	erasure->tables = memory;
+	erasure->work = erasure->tables + most * ERASURE_TABLE_BYTES;
+	erasure_fill(erasure, sources, parities, erasure->tables);
+}
+
+void nopal__erasure_encode(const struct nopal__erasure *erasure,
+			   uint32_t sources, uint32_t rows, uint32_t length,
+			   uint8_t *const *source, uint8_t *const *parity)
+{
+	uint8_t *tables = erasure->tables;
+
+	if (!rows)
+		return;
+	if (erasure->code == NOPAL__XOR) {
+		nopal__xor_sum(parity[0], source, sources, length);
+		return;
+	}
+	if (sources != erasure->sources) {
+		tables = erasure->work;
+		erasure_fill(erasure, sources, rows, tables);
+	}
+	ec_encode_data((int)length, (int)sources, (int)rows, tables,
+		       (uint8_t **)(uintptr_t)source,
+		       (uint8_t **)(uintptr_t)parity);
+}
+
+/* What a parity symbol contributes to the equations of the missing sources. */
+static void erasure_equations(const struct nopal__erasure *erasure,
+			      const struct nopal__erasure_task *task,
+			      uint8_t *square)
+{
+	uint32_t symbol, column;
+
+	for (symbol = 0; symbol < task->sources; symbol++) {
+		if (task->index[symbol] < erasure->sources)
+			continue;
+		for (column = 0; column < task->missing; column++)
+			*square++ = erasure_coefficient(
+				erasure, task->index[symbol] - erasure->sources,
+				task->missing_index[column]);
+	}
+}
+
+/* A source that is there enters every equation of a parity: what is left of it
+ * after the inverse. */
+static uint8_t erasure_source_weight(const struct nopal__erasure *erasure,
+				     const struct nopal__erasure_task *task,
+				     const uint8_t *inverse_row, uint8_t source)
+{
+	uint8_t weight = 0;
+	uint32_t symbol;
+
+	for (symbol = 0; symbol < task->sources; symbol++) {
+		uint32_t index = task->index[symbol];
+
+		if (index >= erasure->sources)
+			weight ^= gf_mul(
+				*inverse_row++,
+				erasure_coefficient(erasure,
+						    index - erasure->sources,
+						    source));
+	}
+	return weight;
+}
+
+/* Coefficients of one missing source over all symbols that are there. */
+static void erasure_row(const struct nopal__erasure *erasure,
+			const struct nopal__erasure_task *task,
+			const uint8_t *inverse_row, uint8_t *row)
+{
+	const uint8_t *parity_weight = inverse_row;
+	uint32_t symbol;
+
+	for (symbol = 0; symbol < task->sources; symbol++)
+		if (task->index[symbol] >= erasure->sources)
+			row[symbol] = *parity_weight++;
+		else
+			row[symbol] = erasure_source_weight(
+				erasure, task, inverse_row,
+				task->index[symbol]);
+}
+
+static bool erasure_rebuild_cauchy(const struct nopal__erasure *erasure,
+				   const struct nopal__erasure_task *task)
+{
+	size_t most = (size_t)erasure->sources * erasure->parities;
+	uint8_t *tables = erasure->work;
+	uint8_t *matrix = tables + most * ERASURE_TABLE_BYTES;
+	uint8_t *square = matrix + most;
+	uint8_t *inverse = square + most;
+	uint32_t row;
+
+	erasure_equations(erasure, task, square);
+	if (gf_invert_matrix(square, inverse, (int)task->missing) != 0)
+		return false;
+	for (row = 0; row < task->missing; row++)
+		erasure_row(erasure, task, inverse + row * task->missing,
+			    matrix + row * task->sources);
+	ec_init_tables((int)task->sources, (int)task->missing, matrix, tables);
+	ec_encode_data((int)task->length, (int)task->sources,
+		       (int)task->missing, tables,
+		       (uint8_t **)(uintptr_t)task->symbol,
+		       (uint8_t **)(uintptr_t)task->rebuilt);
+	return true;
+}
+
+bool nopal__erasure_rebuild(const struct nopal__erasure *erasure,
+			    const struct nopal__erasure_task *task)
+{
+	if (!task->missing || task->missing > erasure->parities ||
+	    task->missing > task->sources)
+		return false;
+	if (erasure->code != NOPAL__XOR)
+		return erasure_rebuild_cauchy(erasure, task);
+	nopal__xor_sum(task->rebuilt[0], task->symbol, task->sources,
+		       task->length);
+	return true;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compose.c -- a config tree becomes a checked composition.
+ *
+ * Every check adds what it finds and lets the next run: a user sees all that is
+ * wrong at once.  Only what others would misread is left out: a section that
+ * names no microprotocol never gets here.
+ */
+#include "compose.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "composing.h"
+#include "config_tree.h"
+#include "problems.h"
+
+struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
+				       const struct nopal_microprotocol *one,
+				       struct nopal_place place)
+{
+	struct nopal_member *member;
+
+	layer->members = nopal__one_more(layer->members, layer->count,
+					 sizeof(*layer->members));
+	member = &layer->members[layer->count++];
+	member->microprotocol = one;
+	member->place = place;
+	return member;
+}
+
+static void compose_members(struct nopal_composed_layer *layer,
+			    const struct nopal_config_layer *config,
+			    struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < config->section_count; i++) {
+		const struct nopal_config_section *section =
+			&config->sections[i];
+		const struct nopal_microprotocol *one =
+			nopal_registry_find(section->name);
+		struct nopal_member *member;
+
+		if (!one)
+			continue;
+		member = nopal__member_add(layer, one, section->place);
+		nopal__parameters_read(member, section, problems);
+	}
+}
+
+static void compose_validate(const struct nopal_composed_layer *layer,
+			     struct nopal_config_layer *config,
+			     struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+		const struct nopal_config_section *section =
+			nopal__config_section(config,
+						   member->microprotocol->name);
+
+		nopal__parameters_validate(member, section, problems);
+	}
+}
+
+/* What is parsed and checked, and not yet run. */
+static void compose_multiplicity(const struct nopal_composed_layer *layer,
+				 struct nopal_problems *problems)
+{
+	if (layer->multiplicity != NOPAL_ONE)
+		nopal_problems_add(
+			problems, layer->place.file, layer->place.line,
+			"write multiplicity = one, or leave it out",
+			"layer `%s` is %s; this build runs layers of "
+			"multiplicity one alone",
+			layer->name,
+			nopal__multiplicity_words[layer->multiplicity]);
+}
+
+static void compose_layer(struct nopal_composed_layer *layer,
+			  struct nopal_config *config, size_t index,
+			  struct nopal_problems *problems)
+{
+	struct nopal_config_layer *from = &config->layers[index];
+
+	layer->name = nopal__copy(from->name);
+	layer->multiplicity = from->multiplicity;
+	layer->place = from->place;
+	compose_members(layer, from, problems);
+	nopal__relations_complete(layer, config->requires_auto, problems);
+	nopal__relations_check(layer, problems);
+	nopal__usage_check(layer, problems);
+	nopal__usage_warn(layer, problems);
+	nopal__cycles_check(layer, problems);
+	nopal__order_check(layer, problems);
+	compose_validate(layer, from, problems);
+	compose_multiplicity(layer, problems);
+}
+
+static void compose_seal(struct nopal_composition *composition)
+{
+	struct nopal_hash hash;
+
+	composition->canonical = nopal__canonical(composition);
+	nopal_hash_init(&hash);
+	nopal_hash_update(&hash, composition->canonical,
+			  strlen(composition->canonical));
+	composition->fingerprint = nopal_hash_final(&hash);
+}
+
+struct nopal_composition *nopal__compose(struct nopal_config *config,
+					 struct nopal_problems *problems)
+{
+	struct nopal_composition *composition;
+
+	if (!config)
+		return NULL;
+	composition = nopal__zeroed(1, sizeof(*composition));
+	composition->config = config;
+	composition->layers =
+		nopal__zeroed(config->layer_count, sizeof(*composition->layers));
+	composition->layer_count = config->layer_count;
+	for (size_t i = 0; i < config->layer_count; i++)
+		compose_layer(&composition->layers[i], config, i, problems);
+	if (!config->layer_count)
+		nopal_problems_add(problems, config->place.file, 0,
+				   "begin with `transport_driver {}`; `nopal "
+				   "list microprotocols` shows them all",
+				   "the config names no microprotocol");
+	if (!problems->errors) {
+		compose_seal(composition);
+		return composition;
+	}
+	nopal__composition_free(composition);
+	return NULL;
+}
+
+static void compose_layer_fini(struct nopal_composed_layer *layer)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		free(layer->members[i].parameters);
+		free(layer->members[i].in_segments);
+	}
+	free(layer->members);
+	free(layer->name);
+}
+
+void nopal__composition_free(struct nopal_composition *composition)
+{
+	if (!composition)
+		return;
+	for (size_t i = 0; i < composition->layer_count; i++)
+		compose_layer_fini(&composition->layers[i]);
+	free(composition->layers);
+	free(composition->canonical);
+	nopal__config_free(composition->config);
+	free(composition);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compose.h -- a config tree becomes a checked composition.
+ *
+ *   nopal__config_load/parse (config.h)
+ *     -> nopal__compose: parameters read, relations, holds, orders and cycles
+ *        checked; every problem at once
+ *     -> nopal__compose_order: the handlers of an event, in run order
+ *     -> nopal__compose_resolve: sizes that were given in segments, once the
+ *        header, and so the segment, is known
+ *
+ * Nothing here runs a handler or lays out a header: that is sealing (plan.c).
+ */
+#ifndef NOPAL_COMPOSE_H
+#define NOPAL_COMPOSE_H
+
+#include "config.h"
+#include "microprotocol.h"
+
+/* A microprotocol in a composition. */
+struct nopal_member {
+	const struct nopal_microprotocol *microprotocol;
+	void *parameters;  /* its struct, in base units; NULL when it has none */
+	bool *in_segments; /* by parameter: a size still counted in segments */
+	struct nopal_place place; /* of its section; of who needed it when added */
+	const char *added_for; /* NULL: the config names it; else the role */
+};
+
+struct nopal_composed_layer {
+	char *name;
+	enum nopal_multiplicity multiplicity;
+	struct nopal_place place;
+	struct nopal_member *members; /* in the config's order, added ones last */
+	size_t count;
+};
+
+struct nopal_composition {
+	struct nopal_config *config; /* owned: names, places, budget live here */
+	struct nopal_composed_layer *layers;
+	size_t layer_count;
+	char *canonical; /* all that peers must agree on, a line a microprotocol */
+	uint64_t fingerprint; /* nopal_hash of `canonical` */
+};
+
+/* Takes the config (frees it on failure too).  NULL when there were errors;
+ * warnings alone do not refuse.  `config` may be NULL: then NULL. */
+struct nopal_composition *nopal__compose(struct nopal_config *config,
+					 struct nopal_problems *problems);
+void nopal__composition_free(struct nopal_composition *composition);
+
+/* Turns sizes in segments into bytes, and checks ranges once more.  Call once.
+ * Negative: -EINVAL, problems were added. */
+int nopal__compose_resolve(struct nopal_composition *composition,
+			   uint32_t segment_bytes,
+			   struct nopal_problems *problems);
+
+/* ------------------------------------------------------------------- order */
+
+struct nopal_ordered {
+	uint16_t member;  /* index in layer->members */
+	uint16_t binding; /* index in the microprotocol's bindings */
+};
+/* Shall this binding be in the list?  NULL predicate: all. */
+typedef bool nopal__wanted(const struct nopal_composed_layer *layer,
+			   struct nopal_ordered candidate, const void *context);
+
+/* Handlers of `event` in run order.  Writes at most `room` entries; returns how
+ * many there are.  One order serves all kinds: what the predicate drops leaves
+ * the others' order as it is. */
+size_t nopal__compose_order(const struct nopal_composed_layer *layer,
+			    enum nopal_event event, nopal__wanted *wanted,
+			    const void *context, struct nopal_ordered *ret_order,
+			    size_t room);
+/* 0: undeclared ties by name; else they are permuted by this seed (tests). */
+extern uint64_t nopal__order_seed;
+
+/* ----------------------------------------------------------------- helpers */
+
+/* Does the microprotocol provide this role, or has it this name?  `relation`
+ * may be alternatives joined by '|'. */
+bool nopal__answers(const struct nopal_microprotocol *microprotocol,
+		    const char *relation);
+/* The event's number by name, or NOPAL_NO_EVENT. */
+enum nopal_event nopal__event_find(const char *name);
+/* Value of a parameter in a parameters struct. */
+int64_t nopal__parameter_get(const void *parameters,
+			     const struct nopal_parameter *parameter);
+
+#endif

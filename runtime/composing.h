@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * composing.h -- the parts of composing: each checks one aspect of a layer and
+ * adds what it finds; none stops the others.
+ */
+#ifndef NOPAL_COMPOSING_H
+#define NOPAL_COMPOSING_H
+
+#include "compose.h"
+#include "text.h"
+
+/* ----------------------------------------------------------- parameters.c */
+
+/* Defaults, then the keys of `section` (NULL: none). */
+void nopal__parameters_read(struct nopal_member *member,
+			    const struct nopal_config_section *section,
+			    struct nopal_problems *problems);
+/* The microprotocol's own cross-checks. */
+void nopal__parameters_validate(const struct nopal_member *member,
+				const struct nopal_config_section *section,
+				struct nopal_problems *problems);
+
+/* ------------------------------------------------------------ relations.c */
+
+/* Adds members where `automatic`; reports needs that stay open. */
+void nopal__relations_complete(struct nopal_composed_layer *layer, bool automatic,
+			       struct nopal_problems *problems);
+/* Exclusions, and exclusive roles that are provided twice. */
+void nopal__relations_check(const struct nopal_composed_layer *layer,
+			    struct nopal_problems *problems);
+
+/* ----------------------------------------------------------------- usage.c */
+
+/* Attributes and shared variables: writers and readers. */
+void nopal__usage_check(const struct nopal_composed_layer *layer,
+			struct nopal_problems *problems);
+/* Holds that nobody can complete, and members that nobody has a use for. */
+void nopal__usage_warn(const struct nopal_composed_layer *layer,
+		       struct nopal_problems *problems);
+
+/* ---------------------------------------------------------------- cycles.c */
+
+void nopal__cycles_check(const struct nopal_composed_layer *layer,
+			 struct nopal_problems *problems);
+
+/* ----------------------------------------------------------------- order.c */
+
+void nopal__order_check(const struct nopal_composed_layer *layer,
+			struct nopal_problems *problems);
+
+/* ------------------------------------------------------------- canonical.c */
+
+/* Caller frees. */
+char *nopal__canonical(const struct nopal_composition *composition);
+
+/* --------------------------------------------------------------- compose.c */
+
+struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
+				       const struct nopal_microprotocol *one,
+				       struct nopal_place place);
+
+#endif

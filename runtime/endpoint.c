@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * endpoint.c -- one UDP port: demultiplexing by session id, trains on the way
+ * out, sessions' ids, listeners.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "session.h"
+
+enum { ID_TABLE_AT_FIRST = 16, READY_AT_FIRST = 64 };
+
+struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint)
+{
+	return &endpoint->port;
+}
+
+const struct nopal_endpoint_counters *
+nopal_endpoint_counters(const struct nopal_endpoint *endpoint)
+{
+	return &endpoint->port.counters;
+}
+
+void nopal_endpoint_local(const struct nopal_endpoint *endpoint,
+			  struct nopal_address *ret_address)
+{
+	*ret_address = endpoint->port.local;
+}
+
+const char *nopal_endpoint_transport(const struct nopal_endpoint *endpoint)
+{
+	struct nopal_endpoint *port = (struct nopal_endpoint *)(uintptr_t)endpoint;
+
+	return endpoint->port.world->ops->transport(port);
+}
+
+/* ------------------------------------------------------------ sessions by id */
+
+/* Ids are random, so their low bits are a hash already. */
+static struct nopal_core **id_slot(const struct nopal_id_table *table, uint32_t id)
+{
+	uint32_t i = id & (table->room - 1);
+
+	while (table->slots[i] && table->slots[i]->local_id != id)
+		i = (i + 1) & (table->room - 1);
+	return &table->slots[i];
+}
+
+static struct nopal_core *id_find(const struct nopal_id_table *table, uint32_t id)
+{
+	return table->room ? *id_slot(table, id) : NULL;
+}
+
+static int id_grow(struct nopal_id_table *table)
+{
+	struct nopal_id_table grown = { .room = table->room ? table->room * 2 :
+							      ID_TABLE_AT_FIRST,
+					.used = table->used };
+
+	grown.slots = calloc(grown.room, sizeof(*grown.slots));
+	if (!grown.slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < table->room; i++)
+		if (table->slots[i])
+			*id_slot(&grown, table->slots[i]->local_id) = table->slots[i];
+	free(table->slots);
+	*table = grown;
+	return 0;
+}
+
+/* Closes the gap so that every other chain stays whole. */
+static void id_remove(struct nopal_id_table *table, uint32_t id)
+{
+	uint32_t mask = table->room - 1, hole, i;
+	struct nopal_core **slot = id_slot(table, id);
+
+	if (!*slot)
+		return;
+	hole = (uint32_t)(slot - table->slots);
+	table->used--;
+	for (i = (hole + 1) & mask; table->slots[i]; i = (i + 1) & mask) {
+		uint32_t home = table->slots[i]->local_id & mask;
+
+		if (((i - home) & mask) < ((i - hole) & mask))
+			continue;
+		table->slots[hole] = table->slots[i];
+		hole = i;
+	}
+	table->slots[hole] = NULL;
+}
+
+/* Gives the session its id and its place. */
+int nopal__endpoint_enter(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+	struct nopal_id_table *table = &endpoint->by_id;
+
+	if (table->used * 2 >= table->room && id_grow(table) < 0)
+		return -ENOMEM;
+	do
+		bottom->local_id = (uint32_t)nopal_random(&bottom->session);
+	while (bottom->local_id == 0 || id_find(table, bottom->local_id));
+	*id_slot(table, bottom->local_id) = bottom;
+	table->used++;
+	bottom->next = endpoint->sessions;
+	bottom->at = &endpoint->sessions;
+	if (bottom->next)
+		bottom->next->at = &bottom->next;
+	endpoint->sessions = bottom;
+	endpoint->port.counters.sessions++;
+	return 0;
+}
+
+void nopal__endpoint_forget(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+
+	if (!bottom->at)
+		return;
+	if (endpoint->train_of == bottom)
+		nopal__endpoint_flush(endpoint);
+	endpoint->train_of = NULL;
+	for (uint32_t i = 0; i < endpoint->ready_count; i++) {
+		struct nopal_ready *ready =
+			&endpoint->ready[(endpoint->ready_head + i) %
+					 endpoint->ready_room];
+
+		if (ready->core == bottom)
+			ready->core = NULL;
+	}
+	id_remove(&endpoint->by_id, bottom->local_id);
+	if (bottom->opening_key)
+		nopal_map_take(&endpoint->by_opening, bottom->opening_key);
+	*bottom->at = bottom->next;
+	if (bottom->next)
+		bottom->next->at = bottom->at;
+	bottom->at = NULL;
+	endpoint->port.counters.sessions--;
+}
+
+/* ------------------------------------------------------------ trains going out */
+
+static void transmitted(struct nopal_endpoint *endpoint, enum nopal_transmitted how)
+{
+	struct nopal_endpoint_counters *counters = &endpoint->port.counters;
+
+	if (how == NOPAL_BUSY) {
+		endpoint->busy = true;
+		counters->busy++;
+		return;
+	}
+	counters->trains_out++;
+	counters->datagrams_out += endpoint->train_count;
+	if (how != NOPAL_TRANSMITTED)
+		counters->soft_errors++;
+	endpoint->train_length = endpoint->train_count = 0;
+	endpoint->train_closed = false;
+}
+
+void nopal__endpoint_flush(struct nopal_endpoint *endpoint)
+{
+	struct nopal_train train = { &endpoint->train_to, endpoint->train,
+				     endpoint->train_length, endpoint->train_stride };
+
+	if (endpoint->train_count && !endpoint->busy)
+		transmitted(endpoint,
+			    endpoint->port.world->ops->transmit(endpoint->port.world,
+								endpoint, &train));
+}
+
+static bool train_takes(const struct nopal_endpoint *endpoint,
+			const struct nopal_core *core, uint32_t bytes)
+{
+	return endpoint->train_of == core && !endpoint->train_closed &&
+	       bytes <= endpoint->train_stride &&
+	       endpoint->train_length + bytes <= NOPAL_TRAIN_BYTES &&
+	       endpoint->train_count < NOPAL_TRAIN_DATAGRAMS;
+}
+
+/* NULL: the kernel is busy, the datagram is dropped like one lost on the way. */
+static uint8_t *train_room(struct nopal_endpoint *endpoint, struct nopal_core *core,
+			   const struct nopal_address *to, uint32_t bytes)
+{
+	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+		nopal__endpoint_flush(endpoint);
+	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+		return NULL;
+	if (endpoint->train_count == 0) {
+		endpoint->train_of = core;
+		endpoint->train_to = *to;
+		endpoint->train_stride = bytes;
+	}
+	if (!endpoint->unflushed) {
+		endpoint->unflushed = true;
+		endpoint->next_unflushed = endpoint->port.world->unflushed;
+		endpoint->port.world->unflushed = endpoint;
+	}
+	return endpoint->train + endpoint->train_length;
+}
+
+static void train_add(struct nopal_endpoint *endpoint, uint32_t bytes)
+{
+	endpoint->train_length += bytes;
+	endpoint->train_count++;
+	endpoint->train_closed = bytes < endpoint->train_stride;
+}
+
+uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes)
+{
+	return train_room(core->endpoint, core, &core->peer, bytes);
+}
+
+void nopal__train_add(struct nopal_core *core, uint32_t bytes)
+{
+	core->counters.datagrams_out++;
+	core->counters.datagram_bytes_out += bytes;
+	train_add(core->endpoint, bytes);
+}
+
+/* A datagram of no session: a train of its own. */
+void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
+			    const struct nopal_address *to, const uint8_t *bytes,
+			    uint32_t length)
+{
+	uint8_t *room;
+
+	if (endpoint->train_count)
+		nopal__endpoint_flush(endpoint);
+	endpoint->train_of = NULL;
+	room = train_room(endpoint, NULL, to, length);
+	if (!room)
+		return;
+	memcpy(room, bytes, length);
+	train_add(endpoint, length);
+	nopal__endpoint_flush(endpoint);
+	endpoint->port.counters.replies++;
+}
+
+/* ---------------------------------------------------- departures that wait */
+
+void nopal__ready_push(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	struct nopal_endpoint *endpoint = core->endpoint;
+
+	if (endpoint->ready_count == endpoint->ready_room) {
+		uint32_t room = endpoint->ready_room ? endpoint->ready_room * 2 :
+						       READY_AT_FIRST;
+		struct nopal_ready *ready = calloc(room, sizeof(*ready));
+
+		if (!ready)
+			return;
+		for (uint32_t i = 0; i < endpoint->ready_count; i++)
+			ready[i] = endpoint->ready[(endpoint->ready_head + i) %
+						   endpoint->ready_room];
+		free(endpoint->ready);
+		endpoint->ready = ready;
+		endpoint->ready_room = room;
+		endpoint->ready_head = 0;
+	}
+	endpoint->ready[(endpoint->ready_head + endpoint->ready_count++) %
+			endpoint->ready_room] =
+		(struct nopal_ready){ core, segment->handle };
+}
+
+static void ready_depart(const struct nopal_ready *ready)
+{
+	struct nopal_segment *segment;
+
+	if (!ready->core || ready->core->life == NOPAL_LIFE_ENDED)
+		return;
+	segment = nopal_segment_find(&ready->core->session, ready->segment);
+	if (!segment || !segment->wanted || segment->waiting[NOPAL_SEND])
+		return;
+	nopal__touch(ready->core);
+	nopal__depart(ready->core, segment);
+}
+
+void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
+{
+	struct nopal_world *world = endpoint->port.world;
+
+	world->in_core = true;
+	endpoint->busy = false;
+	nopal__endpoint_flush(endpoint);
+	while (!endpoint->busy && endpoint->ready_count) {
+		struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
+
+		endpoint->ready_head = (endpoint->ready_head + 1) % endpoint->ready_room;
+		endpoint->ready_count--;
+		ready_depart(&ready);
+	}
+	nopal__turn_end(world, true);
+}
+
+/* ---------------------------------------------------------------- arrivals */
+
+static bool is_opening(uint8_t kind)
+{
+	return kind == NOPAL_KIND_DATA_OPENING || kind == NOPAL_KIND_CONNECT;
+}
+
+/* Before its session is open an opener cannot read numbers: only what belongs
+ * to the opening is for it. */
+static bool too_early(const struct nopal_core *core, uint8_t kind)
+{
+	const struct nopal_part *connection = core->layer->connection;
+
+	return connection && core->opener && core->life == NOPAL_LIFE_OPENING &&
+	       core->plan->kinds[kind].part != connection && kind != NOPAL_KIND_ABORT;
+}
+
+static void session_receive(struct nopal_core *core, uint8_t kind,
+			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length)
+{
+	struct nopal_segment *segment;
+
+	core->counters.datagrams_in++;
+	core->counters.datagram_bytes_in += length;
+	nopal__touch(core);
+	if (kind == NOPAL_KIND_REPLY) {
+		nopal__reply_receive(core, buffer, bytes, length);
+		return;
+	}
+	if (too_early(core, kind))
+		return;
+	segment = nopal__unpack(core, kind, buffer, bytes, length, 1 + NOPAL_ID_BYTES);
+	if (!segment)
+		return;
+	if (kind != NOPAL_KIND_ABORT) {
+		nopal__segment_arrive(core, segment);
+		return;
+	}
+	nopal__segment_free(core, segment);
+	nopal__session_end(core, NOPAL_ABORTED, "the peer aborted the session");
+}
+
+static uint32_t id_of(const uint8_t *bytes)
+{
+	struct nopal_reader reader = { bytes, bytes + NOPAL_ID_BYTES, false };
+
+	return (uint32_t)nopal_read(&reader, NOPAL_ID_BYTES);
+}
+
+static void datagram_receive(struct nopal_endpoint *endpoint,
+			     const struct nopal_arrival *arrival, uint8_t *bytes,
+			     uint32_t length)
+{
+	struct nopal_core *core;
+	uint8_t kind;
+
+	endpoint->port.counters.datagrams_in++;
+	if (length < 1 + NOPAL_ID_BYTES || !nopal__first_byte_parse(bytes[0], &kind)) {
+		endpoint->port.counters.malformed++;
+		return;
+	}
+	if (is_opening(kind)) {
+		nopal__opening_receive(endpoint, &arrival->from, arrival->buffer, bytes,
+				       length);
+		return;
+	}
+	core = id_find(&endpoint->by_id, id_of(bytes + 1));
+	if (!core || core->life == NOPAL_LIFE_ENDED ||
+	    !nopal_address_equal(&core->peer, &arrival->from)) {
+		endpoint->port.counters.unknown_session++;
+		return;
+	}
+	session_receive(core, kind, arrival->buffer, bytes, length);
+}
+
+void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
+			     const struct nopal_arrival *arrivals, size_t count)
+{
+	struct nopal_world *world = endpoint->port.world;
+
+	world->in_core = true;
+	endpoint->port.counters.batches_in++;
+	for (size_t i = 0; i < count; i++) {
+		const struct nopal_arrival *arrival = &arrivals[i];
+		uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
+		uint32_t at = 0;
+
+		do {
+			uint32_t left = arrival->length - at;
+
+			datagram_receive(endpoint, arrival, arrival->bytes + at,
+					 left < stride ? left : stride);
+			at += stride;
+		} while (at < arrival->length);
+	}
+	nopal__turn_end(world, true);
+}
+
+/* -------------------------------------------------------- open, allow, close */
+
+struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
+					   const struct nopal_address *local,
+					   struct nopal_problems *problems)
+{
+	struct nopal_endpoint *endpoint = calloc(1, sizeof(*endpoint));
+
+	if (!endpoint)
+		return NULL;
+	endpoint->port.world = world;
+	endpoint->port.local = *local;
+	endpoint->secret[0] = world->ops->random(world);
+	endpoint->secret[1] = world->ops->random(world);
+	if (world->ops->port_open(world, endpoint, problems) < 0) {
+		free(endpoint);
+		return NULL;
+	}
+	endpoint->next = world->endpoints;
+	world->endpoints = endpoint;
+	return endpoint;
+}
+
+int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+			 unsigned flags, const struct nopal_callbacks *callbacks,
+			 void *listener_user)
+{
+	struct nopal_listener_entry *entry;
+
+	if (!plan->admission && !(flags & NOPAL_ALLOW_CONNECTIONLESS))
+		return -EPERM;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	entry->plan = nopal_plan_ref(plan);
+	entry->flags = flags;
+	if (callbacks)
+		entry->callbacks = *callbacks;
+	entry->user = listener_user;
+	entry->next = endpoint->listeners;
+	endpoint->listeners = entry;
+	return 0;
+}
+
+static void listeners_free(struct nopal_endpoint *endpoint)
+{
+	while (endpoint->listeners) {
+		struct nopal_listener_entry *next = endpoint->listeners->next;
+
+		nopal_plan_unref(endpoint->listeners->plan);
+		free(endpoint->listeners);
+		endpoint->listeners = next;
+	}
+}
+
+static void endpoint_unlink(struct nopal_endpoint *endpoint)
+{
+	struct nopal_world *world = endpoint->port.world;
+	struct nopal_endpoint **at = &world->endpoints;
+
+	while (*at && *at != endpoint)
+		at = &(*at)->next;
+	if (*at)
+		*at = endpoint->next;
+	for (at = &world->unflushed; *at; at = &(*at)->next_unflushed)
+		if (*at == endpoint) {
+			*at = endpoint->next_unflushed;
+			break;
+		}
+}
+
+static void endpoint_free(struct nopal_endpoint *endpoint)
+{
+	listeners_free(endpoint);
+	while (endpoint->spare) {
+		struct nopal_buffer *next = endpoint->spare->owner;
+
+		free(endpoint->spare);
+		endpoint->spare = next;
+	}
+	nopal_free(NULL, endpoint->by_opening.slots);
+	free(endpoint->by_id.slots);
+	free(endpoint->ready);
+	free(endpoint);
+}
+
+void nopal_endpoint_close(struct nopal_endpoint *endpoint)
+{
+	struct nopal_world *world = endpoint->port.world;
+	bool outermost = nopal__turn_begin(world);
+
+	for (struct nopal_core *core = endpoint->sessions; core; core = core->next)
+		if (core->life != NOPAL_LIFE_ENDED) {
+			nopal__touch(core);
+			nopal__abort_tell(core);
+			nopal__session_end(core, NOPAL_ABORTED, "its endpoint closed");
+		}
+	nopal__turn_end(world, outermost);
+	world->ops->port_close(world, endpoint);
+	endpoint_unlink(endpoint);
+	endpoint_free(endpoint);
+}
+
+/* ------------------------------------------------------------------- worlds */
+
+void nopal__world_init(struct nopal_world *world, const struct nopal_world_ops *ops)
+{
+	memset(world, 0, sizeof(*world));
+	world->ops = ops;
+	world->touched_end = &world->touched;
+	nopal_wheel_init(&world->wheel, 0);
+}
+
+void nopal__world_fini(struct nopal_world *world)
+{
+	while (world->endpoints)
+		nopal_endpoint_close(world->endpoints);
+	nopal_trace_stop(world);
+}
+
+void nopal_world_free(struct nopal_world *world)
+{
+	if (world)
+		world->ops->free(world);
+}
+
+int64_t nopal_world_now(const struct nopal_world *world)
+{
+	return world->ops->clock((struct nopal_world *)(uintptr_t)world);
+}

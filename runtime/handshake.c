@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handshake.c -- datagrams from and to where no session is yet.
+ *
+ *   CONNECT       first byte, opener's id, fingerprint, check, body
+ *   DATA_OPENING  first byte, opener's id, fingerprint, fields, body, trailer
+ *   REPLY         first byte, opener's id, check, type, body
+ *   ABORT         as any established kind, no body
+ *
+ * A listener keeps no state for any of them until the plan's admission accepts.
+ * It builds only what is on its own list; a composition that is not is refused
+ * with the difference, in a reply smaller than the request.  `check` is a hash
+ * of the datagram under the fingerprint and the opener's id: against accidents,
+ * not against forgers.
+ */
+#include <string.h>
+
+#include "session.h"
+
+enum {
+	REPLY_REFUSED = 255, /* type of a reply: text follows */
+	REPLY_ANSWER = 2,    /* to connectionless data: our session id follows */
+	CONNECT_HEAD = 1 + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES,
+	REPLY_HEAD = 1 + NOPAL_ID_BYTES,
+	REPLY_CHECK_BYTES = 2, /* so that an answer is smaller than any opening */
+	REPLY_ROOM = 1200,
+	OPENING_HEAD = 1 + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES,
+};
+
+/* What nopal_request.private points to. */
+struct request_context {
+	const struct nopal_endpoint *endpoint;
+	const struct nopal_address *from;
+};
+
+static uint64_t check_of(uint64_t fingerprint, uint32_t opener_id, const uint8_t *bytes,
+			 size_t length)
+{
+	const uint64_t key[2] = { fingerprint, opener_id };
+
+	return nopal__siphash(key, bytes, length);
+}
+
+uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch,
+			   uint64_t extra)
+{
+	const struct request_context *context = request->private;
+	uint8_t bytes[64];
+	struct nopal_writer writer = { bytes, bytes, bytes + sizeof(bytes), false };
+
+	nopal_write_bytes(&writer, context->from->ip, sizeof(context->from->ip));
+	nopal_write(&writer, context->from->port, 2);
+	nopal_write(&writer, request->peer_id, NOPAL_ID_BYTES);
+	nopal_write(&writer, request->fingerprint, NOPAL_FINGERPRINT_BYTES);
+	nopal_write(&writer, epoch, sizeof(epoch));
+	nopal_write(&writer, extra, sizeof(extra));
+	return nopal__siphash(context->endpoint->secret, bytes,
+			      (size_t)(writer.at - bytes));
+}
+
+/* ------------------------------------------------------------- what we send */
+
+void nopal__opening_pack(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	uint32_t bytes = CONNECT_HEAD + NOPAL_CHECK_BYTES + segment->body.length;
+	uint8_t *start = nopal__train_room(core, bytes);
+	struct nopal_writer writer = { start, start, start + bytes, false };
+
+	if (!start)
+		return;
+	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_CONNECT), 1);
+	nopal_write(&writer, core->local_id, NOPAL_ID_BYTES);
+	nopal_write(&writer, core->plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
+	nopal_write(&writer,
+		    check_of(core->plan->fingerprint, core->local_id, segment->body.bytes,
+			     segment->body.length),
+		    NOPAL_CHECK_BYTES);
+	nopal_write_bytes(&writer, segment->body.bytes, segment->body.length);
+	nopal__train_add(core, bytes);
+}
+
+/* The peer is told once; whether it hears is another matter. */
+void nopal__abort_tell(struct nopal_core *core)
+{
+	struct nopal_segment segment = { .kind = NOPAL_KIND_ABORT };
+
+	if (core->peer_known)
+		nopal__pack_out(core, &segment);
+}
+
+static void reply_send(struct nopal_endpoint *endpoint, const struct nopal_request *request,
+		       uint8_t *bytes, struct nopal_writer *body)
+{
+	const struct request_context *context = request->private;
+	struct nopal_writer writer = { bytes, bytes, bytes + REPLY_HEAD +
+						     REPLY_CHECK_BYTES, false };
+	size_t length = (size_t)(body->at - body->start);
+
+	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_REPLY), 1);
+	nopal_write(&writer, request->peer_id, NOPAL_ID_BYTES);
+	nopal_write(&writer,
+		    check_of(request->fingerprint, request->peer_id, body->start, length) &
+			    UINT16_MAX,
+		    REPLY_CHECK_BYTES);
+	nopal__endpoint_answer(endpoint, context->from, bytes,
+			       (uint32_t)(REPLY_HEAD + REPLY_CHECK_BYTES + length));
+}
+
+/* A reply never reaches the size of its request. */
+static struct nopal_writer reply_body(const struct nopal_request *request, uint8_t *bytes)
+{
+	uint8_t *start = bytes + REPLY_HEAD + REPLY_CHECK_BYTES;
+	size_t room = request->datagram_bytes - 1;
+
+	if (room > REPLY_ROOM)
+		room = REPLY_ROOM;
+	return (struct nopal_writer){ start, start, bytes + room, false };
+}
+
+/* ------------------------------------------------------- refusing a stranger */
+
+/* Text that a peer sent, as a clean string. */
+static char *text_of(struct nopal_reader *body)
+{
+	size_t length = nopal_read_left(body);
+	const uint8_t *bytes = nopal_read_bytes(body, length);
+	char *text = calloc(1, length + 1);
+
+	for (size_t i = 0; text && bytes && i < length && bytes[i]; i++)
+		text[i] = (bytes[i] >= ' ' && bytes[i] < 0x7f) || bytes[i] == '\n' ?
+				  (char)bytes[i] :
+				  '?';
+	return text;
+}
+
+/* An opening request begins with the length and the text of its composition. */
+static char *composition_of(struct nopal_reader body)
+{
+	uint64_t length = nopal_read(&body, 2);
+	struct nopal_reader text = { body.at, body.at, false };
+
+	if (length <= nopal_read_left(&body))
+		text.end += length;
+	return text_of(&text);
+}
+
+static size_t diff_lines(const char *diff)
+{
+	size_t lines = 0;
+
+	for (; diff && *diff; diff++)
+		lines += *diff == '\n';
+	return lines;
+}
+
+/* The difference to the nearest composition of the list; caller frees. */
+static char *nearest_diff(const struct nopal_endpoint *endpoint, const char *theirs,
+			  const char **ret_name)
+{
+	char *best = NULL;
+
+	*ret_name = NULL;
+	for (const struct nopal_listener_entry *entry = endpoint->listeners; entry;
+	     entry = entry->next) {
+		char *diff = nopal_canonical_diff(entry->plan->canonical, theirs);
+
+		if (best && diff_lines(best) <= diff_lines(diff)) {
+			free(diff);
+			continue;
+		}
+		free(best);
+		best = diff;
+		*ret_name = entry->plan->name;
+	}
+	return best;
+}
+
+static void write_text(struct nopal_writer *writer, const char *text)
+{
+	size_t room = (size_t)(writer->end - writer->at), length = strlen(text);
+
+	nopal_write_bytes(writer, text, length < room ? length : room);
+}
+
+static void refuse(struct nopal_endpoint *endpoint, struct nopal_request *request)
+{
+	uint8_t bytes[REPLY_ROOM];
+	struct nopal_writer reply;
+	const char *name;
+	char *theirs, *diff;
+
+	endpoint->port.counters.refused++;
+	if (request->datagram_bytes <= REPLY_HEAD + REPLY_CHECK_BYTES + 1)
+		return;
+	theirs = composition_of(request->body);
+	diff = theirs ? nearest_diff(endpoint, theirs, &name) : NULL;
+	reply = reply_body(request, bytes);
+	nopal_write(&reply, REPLY_REFUSED, 1);
+	write_text(&reply, "the listener does not run this composition");
+	if (diff) {
+		write_text(&reply, "; its nearest is ");
+		write_text(&reply, name);
+		write_text(&reply, " (- only at the listener, + only here):\n");
+		write_text(&reply, diff);
+	}
+	reply_send(endpoint, request, bytes, &reply);
+	free(theirs);
+	free(diff);
+}
+
+/* ------------------------------------------------------------- what arrives */
+
+static struct nopal_listener_entry *listener_find(struct nopal_endpoint *endpoint,
+						  uint64_t fingerprint)
+{
+	struct nopal_listener_entry *entry = endpoint->listeners;
+
+	while (entry && entry->plan->fingerprint != fingerprint)
+		entry = entry->next;
+	return entry;
+}
+
+static uint64_t opening_key(const struct nopal_endpoint *endpoint,
+			    const struct nopal_address *from, uint32_t peer_id)
+{
+	uint8_t bytes[32];
+	struct nopal_writer writer = { bytes, bytes, bytes + sizeof(bytes), false };
+	uint64_t key;
+
+	nopal_write_bytes(&writer, from->ip, sizeof(from->ip));
+	nopal_write(&writer, from->port, 2);
+	nopal_write(&writer, peer_id, NOPAL_ID_BYTES);
+	key = nopal__siphash(endpoint->secret, bytes, (size_t)(writer.at - bytes));
+	return key ? key : 1;
+}
+
+static struct nopal_core *opening_session(const struct nopal_endpoint *endpoint,
+					  const struct nopal_address *from,
+					  uint32_t peer_id)
+{
+	struct nopal_core *core = nopal_map_get(&endpoint->by_opening,
+						opening_key(endpoint, from, peer_id));
+
+	if (!core || core->peer_id != peer_id || !nopal_address_equal(&core->peer, from))
+		return NULL;
+	return core;
+}
+
+static struct nopal_core *accept_session(struct nopal_endpoint *endpoint,
+					 const struct nopal_listener_entry *entry,
+					 const struct nopal_request *request)
+{
+	const struct request_context *context = request->private;
+	struct nopal_core *bottom =
+		nopal__session_make(endpoint, entry->plan, context->from, false);
+	struct nopal_core *top;
+	uint64_t key = opening_key(endpoint, context->from, request->peer_id);
+
+	if (!bottom)
+		return NULL;
+	nopal_session_set_peer_id(&bottom->session, request->peer_id);
+	if (nopal_map_put(NULL, &endpoint->by_opening, key, bottom) == 0)
+		bottom->opening_key = key;
+	endpoint->port.counters.accepted++;
+	top = nopal__top(bottom);
+	top->callback_store = entry->callbacks;
+	top->callbacks = &top->callback_store;
+	top->user = entry->user;
+	if (top->callbacks->accepted)
+		top->user = top->callbacks->accepted(&top->session, entry->user);
+	nopal__session_start(bottom);
+	return bottom;
+}
+
+static struct nopal_core *admit(struct nopal_endpoint *endpoint,
+				const struct nopal_listener_entry *entry,
+				struct nopal_request *request)
+{
+	const struct nopal_part *part = entry->plan->admission;
+	uint8_t bytes[REPLY_ROOM];
+	struct nopal_writer reply = reply_body(request, bytes);
+	enum nopal_admission_verdict verdict =
+		part->microprotocol->admission->admit(part, request, &reply);
+
+	if (verdict == NOPAL_ADMIT_ACCEPT)
+		return accept_session(endpoint, entry, request);
+	if (verdict == NOPAL_ADMIT_REPLY && !reply.full)
+		reply_send(endpoint, request, bytes, &reply);
+	return NULL;
+}
+
+static void connect_receive(struct nopal_endpoint *endpoint, struct nopal_request *request,
+			    struct nopal_buffer *buffer)
+{
+	const struct request_context *context = request->private;
+	uint64_t check = nopal_read(&request->body, NOPAL_CHECK_BYTES);
+	struct nopal_reader body = request->body;
+	struct nopal_listener_entry *entry;
+	struct nopal_core *core;
+	struct nopal_segment *segment;
+
+	if (body.bad || check != check_of(request->fingerprint, request->peer_id, body.at,
+					  nopal_read_left(&body))) {
+		endpoint->port.counters.malformed++;
+		return;
+	}
+	core = opening_session(endpoint, context->from, request->peer_id);
+	entry = core ? NULL : listener_find(endpoint, request->fingerprint);
+	if (!core && (!entry || !entry->plan->admission)) {
+		refuse(endpoint, request);
+		return;
+	}
+	if (!core)
+		core = admit(endpoint, entry, request);
+	if (!core || core->life == NOPAL_LIFE_ENDED)
+		return;
+	nopal__touch(core);
+	segment = nopal__segment_make(core, NOPAL_KIND_CONNECT);
+	if (!segment)
+		return;
+	segment->incoming = true;
+	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer), body.at,
+					     (uint32_t)nopal_read_left(&body) };
+	nopal__segment_arrive(core, segment);
+}
+
+static void answer(struct nopal_endpoint *endpoint, const struct nopal_request *request,
+		   const struct nopal_core *core)
+{
+	uint8_t bytes[REPLY_ROOM];
+	struct nopal_writer reply = reply_body(request, bytes);
+
+	nopal_write(&reply, REPLY_ANSWER, 1);
+	nopal_write(&reply, core->local_id, NOPAL_ID_BYTES);
+	if (!reply.full)
+		reply_send(endpoint, request, bytes, &reply);
+}
+
+static void data_opening_receive(struct nopal_endpoint *endpoint,
+				 const struct nopal_request *request,
+				 struct nopal_buffer *buffer, uint8_t *bytes,
+				 uint32_t length)
+{
+	const struct request_context *context = request->private;
+	struct nopal_core *core =
+		opening_session(endpoint, context->from, request->peer_id);
+	struct nopal_segment *segment;
+
+	if (!core) {
+		struct nopal_listener_entry *entry =
+			listener_find(endpoint, request->fingerprint);
+
+		if (!entry || !(entry->flags & NOPAL_ALLOW_CONNECTIONLESS) ||
+		    entry->plan->admission) {
+			struct nopal_request whole = *request;
+
+			whole.body.at = whole.body.end;
+			refuse(endpoint, &whole);
+			return;
+		}
+		core = accept_session(endpoint, entry, request);
+	}
+	if (!core || core->life == NOPAL_LIFE_ENDED)
+		return;
+	core->counters.datagrams_in++;
+	core->counters.datagram_bytes_in += length;
+	nopal__touch(core);
+	segment = nopal__unpack(core, NOPAL_KIND_DATA, buffer, bytes, length,
+				OPENING_HEAD);
+	if (!segment)
+		return;
+	answer(endpoint, request, core);
+	nopal__segment_arrive(core, segment);
+}
+
+void nopal__opening_receive(struct nopal_endpoint *endpoint,
+			    const struct nopal_address *from, struct nopal_buffer *buffer,
+			    uint8_t *bytes, uint32_t length)
+{
+	struct request_context context = { endpoint, from };
+	struct nopal_request request = {
+		.body = { bytes, bytes + length, false },
+		.datagram_bytes = length,
+		.now_ns = endpoint->port.world->now_ns,
+		.private = &context,
+	};
+	uint8_t kind;
+
+	nopal__first_byte_parse((uint8_t)nopal_read(&request.body, 1), &kind);
+	request.peer_id = (uint32_t)nopal_read(&request.body, NOPAL_ID_BYTES);
+	request.fingerprint = nopal_read(&request.body, NOPAL_FINGERPRINT_BYTES);
+	if (request.body.bad || request.peer_id == 0) {
+		endpoint->port.counters.malformed++;
+		return;
+	}
+	endpoint->port.counters.requests++;
+	if (kind == NOPAL_KIND_CONNECT)
+		connect_receive(endpoint, &request, buffer);
+	else
+		data_opening_receive(endpoint, &request, buffer, bytes, length);
+}
+
+/* --------------------------------------------------------- a reply came back */
+
+static void reply_to_microprotocols(struct nopal_core *core, struct nopal_buffer *buffer,
+				    struct nopal_reader body)
+{
+	struct nopal_segment *segment = nopal__segment_make(core, NOPAL_KIND_REPLY);
+
+	if (!segment)
+		return;
+	segment->incoming = true;
+	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer), body.at,
+					     (uint32_t)nopal_read_left(&body) };
+	nopal__segment_arrive(core, segment);
+}
+
+static void refused(struct nopal_core *core, struct nopal_reader body)
+{
+	char *text = text_of(&body);
+
+	nopal__session_end(core, NOPAL_REFUSED, text);
+	free(text);
+}
+
+void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
+			  uint8_t *bytes, uint32_t length)
+{
+	struct nopal_reader body = { bytes + REPLY_HEAD, bytes + length, false };
+	uint64_t check = nopal_read(&body, REPLY_CHECK_BYTES);
+	struct nopal_reader whole = body;
+	uint64_t type;
+
+	if (!core->opener || body.bad ||
+	    check != (check_of(core->plan->fingerprint, core->local_id, body.at,
+			       nopal_read_left(&body)) &
+		      UINT16_MAX)) {
+		core->counters.rx_malformed++;
+		return;
+	}
+	if (core->peer_known)
+		return;
+	type = nopal_read(&body, 1);
+	if (type == REPLY_REFUSED)
+		refused(core, body);
+	else if (type == REPLY_ANSWER && nopal_read_left(&body) == NOPAL_ID_BYTES)
+		nopal_session_set_peer_id(&core->session,
+					  (uint32_t)nopal_read(&body, NOPAL_ID_BYTES));
+	else if (!body.bad)
+		reply_to_microprotocols(core, buffer, whole);
+}

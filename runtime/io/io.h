@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io.h -- the contract between the runtime core and a world.
+ *
+ * The core does no I/O.  A world gives it (datagrams, now) and timers' time;
+ * the core gives back trains of datagrams and the next wake-up.  `now_ns` of
+ * the world is set once per batch, before it calls the core.
+ *
+ *   world                               core
+ *     nopal__endpoint_receive  ------>    demux, sessions, acks, departures
+ *     nopal__world_wake        ------>    timers that are due
+ *     nopal__endpoint_writable ------>    departures that waited
+ *     ops->transmit            <------    one train: equal datagrams, last may be shorter
+ *     ops->wake_at             <------    the next wake-up moved earlier
+ */
+#ifndef NOPAL_IO_H
+#define NOPAL_IO_H
+
+#include "nopal.h"
+#include "microprotocol.h"
+#include "wheel.h"
+
+struct nopal_tracer;
+struct nopal_core;
+
+/* Datagrams that arrived together from one address. */
+struct nopal_arrival {
+	struct nopal_address from;
+	struct nopal_buffer *buffer; /* the world's reference; the core takes its own */
+	uint8_t *bytes;		     /* in `buffer`; the core may change them */
+	uint32_t length;
+	uint32_t stride; /* each datagram's bytes, the last may be shorter; 0: one */
+};
+
+/* Datagrams that leave together to one address. */
+struct nopal_train {
+	const struct nopal_address *to;
+	const uint8_t *bytes;
+	uint32_t length;
+	uint32_t stride; /* as above; length when there is one */
+};
+
+enum nopal_transmitted {
+	NOPAL_TRANSMITTED,
+	NOPAL_BUSY,    /* took nothing; nopal__endpoint_writable follows */
+	NOPAL_TOO_BIG, /* a datagram exceeds the path: dropped */
+	NOPAL_UNSENT,  /* a soft error: dropped and counted */
+};
+
+struct nopal_world_ops {
+	const char *name;
+	int64_t (*clock)(struct nopal_world *world); /* for calls from outside a batch */
+	uint64_t (*random)(struct nopal_world *world);
+	/* Opens the port and sets endpoint->port and endpoint->local. */
+	int (*port_open)(struct nopal_world *world, struct nopal_endpoint *endpoint,
+			 struct nopal_problems *problems);
+	void (*port_close)(struct nopal_world *world, struct nopal_endpoint *endpoint);
+	enum nopal_transmitted (*transmit)(struct nopal_world *world,
+					   struct nopal_endpoint *endpoint,
+					   const struct nopal_train *train);
+	void (*wake_at)(struct nopal_world *world, int64_t time_ns);
+	const char *(*transport)(struct nopal_endpoint *endpoint);
+	void (*free)(struct nopal_world *world);
+};
+
+/* What every world begins with. */
+struct nopal_world {
+	const struct nopal_world_ops *ops;
+	int64_t now_ns;
+	struct nopal_wheel wheel; /* wake-ups of all sessions */
+	struct nopal_endpoint *endpoints;
+	struct nopal_tracer *tracer;
+	bool in_core; /* between entering and leaving the core */
+	struct nopal_core *touched, **touched_end; /* see TURN_END before the turn ends */
+	struct nopal_core *ended;		   /* are freed after it */
+	struct nopal_endpoint *unflushed;	   /* have a train to send */
+};
+
+/* The world-facing part of an endpoint: first member of the core's struct. */
+struct nopal_port {
+	struct nopal_world *world;
+	struct nopal_address local;
+	void *handle; /* the world's: socket, host */
+	struct nopal_endpoint_counters counters;
+};
+struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint);
+
+void nopal__world_init(struct nopal_world *world, const struct nopal_world_ops *ops);
+void nopal__world_fini(struct nopal_world *world); /* closes all endpoints */
+
+/* Entry points of the core.  The world has set world->now_ns. */
+void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
+			     const struct nopal_arrival *arrivals, size_t count);
+void nopal__endpoint_writable(struct nopal_endpoint *endpoint);
+void nopal__world_wake(struct nopal_world *world);
+/* NOPAL_NEVER when nothing is armed. */
+int64_t nopal__world_next(const struct nopal_world *world);
+
+/* Longest train that the core builds, in bytes and datagrams; a world that can
+ * do less lowers them on the port's endpoint. */
+enum { NOPAL_TRAIN_BYTES = 65000, NOPAL_TRAIN_DATAGRAMS = 64 };
+
+#endif

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.c -- the real world: real sockets and the real clock, on libevent.
+ *
+ * The caller owns the loop.  Of it we use one timer for the next wake-up of all
+ * sessions, one read event an endpoint, and, only while the kernel takes no
+ * more, its write event or (out of memory) a back-off timer.
+ *
+ *   readable --> gather up to 16 receives --> clock --> core, once a batch
+ *            --> a few batches a wake-up, then timers and others have their turn
+ *
+ * The clock is CLOCK_MONOTONIC, read once a batch.  A loop made with
+ * EVENT_BASE_FLAG_PRECISE_TIMER gives timers of microseconds; any other rounds
+ * them up to its own tick.  Nothing runs while nothing is due: an idle world
+ * makes no wake-ups.
+ *
+ * This is the only file that includes libevent.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <event2/event.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+
+#include "live.h"
+
+enum {
+	LIVE_RANDOM_WORDS = 32,	   /* fetched from the kernel at a time */
+	LIVE_WAKE_BATCHES = 8,	   /* batches of one endpoint in one wake-up */
+	LIVE_BUSY_REFUSALS = 64,   /* ENOBUFS in a row, then a train is dropped */
+	LIVE_PER_SECOND_US = 1000000,
+};
+#define LIVE_WAKE_BUDGET_NS   (2 * NOPAL_MILLISECOND) /* reliability.md, process 6 */
+#define LIVE_RETRY_FIRST_NS   (500 * NOPAL_MICROSECOND)
+#define LIVE_RETRY_LONGEST_NS (20 * NOPAL_MILLISECOND)
+
+struct live_world {
+	struct nopal_world world; /* first: a world is its beginning */
+	struct event_base *base;
+	struct event *wake;
+	int64_t armed_ns; /* when `wake` fires; NOPAL_NEVER: it is not armed */
+	bool in_turn;	  /* the wake-up is armed when it ends */
+	uint64_t random[LIVE_RANDOM_WORDS];
+	uint32_t random_left;
+};
+
+struct live_port {
+	struct live_world *live;
+	struct nopal_endpoint *endpoint;
+	struct live_socket sock;
+	struct event *readable, *writable, *retry;
+	int64_t retry_ns;  /* next back-off */
+	uint32_t refusals; /* ENOBUFS in a row */
+	bool in_callback, closed;
+};
+
+static struct live_world *live_of(struct nopal_world *world)
+{
+	return (struct live_world *)world;
+}
+
+static int64_t live_clock(struct nopal_world *world)
+{
+	struct timespec now;
+
+	(void)world;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec;
+}
+
+/* getrandom gives up to 256 bytes whole and at once after start-up. */
+static uint64_t live_random(struct nopal_world *world)
+{
+	struct live_world *live = live_of(world);
+
+	while (live->random_left == 0) {
+		ssize_t got = getrandom(live->random, sizeof(live->random), 0);
+
+		if (got == (ssize_t)sizeof(live->random))
+			live->random_left = LIVE_RANDOM_WORDS;
+		else if (got < 0 && errno != EINTR)
+			abort(); /* no kernel that has UDP_SEGMENT comes here */
+	}
+	return live->random[--live->random_left];
+}
+
+/* ----------------------------------------------------------------- wake-ups */
+
+static struct timeval live_timeval(int64_t delay_ns)
+{
+	int64_t us = (delay_ns + NOPAL_MICROSECOND - 1) / NOPAL_MICROSECOND;
+
+	if (us < 0)
+		us = 0;
+	return (struct timeval){
+		.tv_sec = (time_t)(us / LIVE_PER_SECOND_US),
+		.tv_usec = (suseconds_t)(us % LIVE_PER_SECOND_US),
+	};
+}
+
+/* A timer that stands too early is left alone: it costs one idle wake-up in
+ * all, and moving it at every ack would cost at every ack. */
+static void live_arm(struct live_world *live, int64_t deadline_ns)
+{
+	struct timeval delay;
+
+	if (deadline_ns >= live->armed_ns)
+		return;
+	event_base_update_cache_time(live->base);
+	delay = live_timeval(deadline_ns - live_clock(&live->world));
+	if (event_add(live->wake, &delay) == 0)
+		live->armed_ns = deadline_ns;
+}
+
+static void live_turn_end(struct live_world *live)
+{
+	live->in_turn = false;
+	live_arm(live, nopal__world_next(&live->world));
+}
+
+static void live_wake_at(struct nopal_world *world, int64_t time_ns)
+{
+	struct live_world *live = live_of(world);
+
+	if (!live->in_turn)
+		live_arm(live, time_ns);
+}
+
+static void live_on_wake(evutil_socket_t fd, short what, void *user)
+{
+	struct live_world *live = user;
+
+	(void)fd;
+	(void)what;
+	live->armed_ns = NOPAL_NEVER;
+	live->in_turn = true;
+	live->world.now_ns = live_clock(&live->world);
+	nopal__world_wake(&live->world);
+	live_turn_end(live);
+}
+
+/* ---------------------------------------------------------------- endpoints */
+
+static void live_port_free(struct live_port *port)
+{
+	struct event *events[] = { port->readable, port->writable, port->retry };
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		if (events[i])
+			event_free(events[i]);
+	}
+	nopal__live_socket_close(&port->sock);
+	free(port);
+}
+
+/* An endpoint may be closed by the core within its own callback. */
+static void live_port_enter(struct live_port *port)
+{
+	port->in_callback = true;
+	port->live->in_turn = true;
+}
+
+static void live_port_leave(struct live_port *port)
+{
+	struct live_world *live = port->live;
+
+	port->in_callback = false;
+	if (port->closed)
+		live_port_free(port);
+	live_turn_end(live);
+}
+
+static void live_count(struct live_port *port)
+{
+	struct nopal_endpoint_counters *counters =
+		&nopal__endpoint_port(port->endpoint)->counters;
+
+	counters->malformed += port->sock.truncated + port->sock.empty;
+	counters->soft_errors += port->sock.soft_errors;
+}
+
+/* One batch; false: the socket is empty, or the endpoint was closed. */
+static bool live_batch(struct live_port *port)
+{
+	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
+	size_t count = nopal__live_socket_gather(&port->sock, arrivals);
+	bool dry = port->sock.dry;
+
+	live_count(port);
+	port->live->world.now_ns = live_clock(&port->live->world);
+	if (count > 0) {
+		nopal__endpoint_receive(port->endpoint, arrivals, count);
+		nopal__live_socket_gave(&port->sock, arrivals, count);
+	}
+	return !dry && !port->closed;
+}
+
+static void live_on_readable(evutil_socket_t fd, short what, void *user)
+{
+	struct live_port *port = user;
+	struct live_world *live = port->live;
+	int64_t begun_ns = 0;
+
+	(void)fd;
+	(void)what;
+	live_port_enter(port);
+	for (unsigned batches = 0; batches < LIVE_WAKE_BATCHES; batches++) {
+		if (!live_batch(port))
+			break;
+		if (batches == 0)
+			begun_ns = live->world.now_ns;
+		if (live->world.now_ns - begun_ns > LIVE_WAKE_BUDGET_NS ||
+		    nopal__world_next(&live->world) <= live->world.now_ns)
+			break;
+	}
+	live_port_leave(port);
+}
+
+/* The kernel may take more again. */
+static void live_on_writable(evutil_socket_t fd, short what, void *user)
+{
+	struct live_port *port = user;
+
+	(void)fd;
+	(void)what;
+	live_port_enter(port);
+	port->live->world.now_ns = live_clock(&port->live->world);
+	if (nopal__live_socket_flush(&port->sock))
+		nopal__endpoint_writable(port->endpoint);
+	else
+		event_add(port->writable, NULL);
+	live_port_leave(port);
+}
+
+/* Out of memory says nothing to poll for: wait a while, longer each time. */
+static void live_back_off(struct live_port *port)
+{
+	struct timeval delay = live_timeval(port->retry_ns);
+
+	if (event_pending(port->retry, EV_TIMEOUT, NULL))
+		return;
+	event_add(port->retry, &delay);
+	port->retry_ns *= 2;
+	if (port->retry_ns > LIVE_RETRY_LONGEST_NS)
+		port->retry_ns = LIVE_RETRY_LONGEST_NS;
+}
+
+/* The kernel took nothing.  After many refusals in a row a train is dropped, as
+ * a queue on the way would have done. */
+static enum nopal_transmitted live_busy(struct live_port *port)
+{
+	nopal__endpoint_port(port->endpoint)->counters.busy++;
+	if (port->sock.no_memory && ++port->refusals > LIVE_BUSY_REFUSALS) {
+		port->refusals = 0;
+		nopal__endpoint_port(port->endpoint)->counters.soft_errors++;
+		return NOPAL_UNSENT;
+	}
+	if (port->sock.no_memory)
+		live_back_off(port);
+	else
+		event_add(port->writable, NULL);
+	return NOPAL_BUSY;
+}
+
+static enum nopal_transmitted live_transmit(struct nopal_world *world,
+					    struct nopal_endpoint *endpoint,
+					    const struct nopal_train *train)
+{
+	struct live_port *port = nopal__endpoint_port(endpoint)->handle;
+	enum nopal_transmitted result;
+
+	(void)world;
+	result = nopal__live_socket_send(&port->sock, train);
+	nopal__endpoint_port(endpoint)->counters.soft_errors +=
+		port->sock.soft_errors;
+	if (result == NOPAL_BUSY)
+		return live_busy(port);
+	port->refusals = 0;
+	port->retry_ns = LIVE_RETRY_FIRST_NS;
+	if (port->sock.rest_length > 0)
+		event_add(port->writable, NULL);
+	return result;
+}
+
+static int live_port_events(struct live_port *port)
+{
+	struct event_base *base = port->live->base;
+	int fd = port->sock.fd;
+
+	port->readable = event_new(base, fd, EV_READ | EV_PERSIST, live_on_readable,
+				   port);
+	port->writable = event_new(base, fd, EV_WRITE, live_on_writable, port);
+	port->retry = event_new(base, -1, 0, live_on_writable, port);
+	if (!port->readable || !port->writable || !port->retry ||
+	    event_add(port->readable, NULL))
+		return -ENOMEM;
+	return 0;
+}
+
+static int live_port_refused(int error, const struct nopal_address *local,
+			     struct nopal_problems *problems)
+{
+	char text[NOPAL_ADDRESS_TEXT];
+	const char *fix = "give an address of this machine, or a wildcard one";
+
+	if (error == -EADDRINUSE)
+		fix = "another program has this port: take another, or port 0";
+	else if (error == -EACCES)
+		fix = "ports below 1024 need root: take a higher one";
+	nopal_problems_add(problems, NULL, 0, fix, "cannot open UDP port %s: %s",
+			   nopal_address_format(local, text), strerror(-error));
+	return error;
+}
+
+static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
+			  struct nopal_problems *problems)
+{
+	struct nopal_port *core = nopal__endpoint_port(endpoint);
+	struct live_port *port = calloc(1, sizeof(*port));
+	int error;
+
+	if (!port)
+		return live_port_refused(-ENOMEM, &core->local, problems);
+	port->live = live_of(world);
+	port->endpoint = endpoint;
+	port->retry_ns = LIVE_RETRY_FIRST_NS;
+	error = nopal__live_socket_open(&port->sock, &core->local, &core->local);
+	if (error) {
+		free(port);
+		return live_port_refused(error, &core->local, problems);
+	}
+	error = live_port_events(port);
+	if (error) {
+		live_port_free(port);
+		return live_port_refused(error, &core->local, problems);
+	}
+	core->handle = port;
+	return 0;
+}
+
+static void live_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
+{
+	struct nopal_port *core = nopal__endpoint_port(endpoint);
+	struct live_port *port = core->handle;
+
+	(void)world;
+	core->handle = NULL;
+	if (!port)
+		return;
+	port->closed = true;
+	event_del(port->readable);
+	if (!port->in_callback)
+		live_port_free(port);
+}
+
+static const char *live_transport(struct nopal_endpoint *endpoint)
+{
+	struct live_port *port = nopal__endpoint_port(endpoint)->handle;
+
+	return nopal__live_socket_text(&port->sock);
+}
+
+/* ------------------------------------------------------------------- worlds */
+
+static void live_free(struct nopal_world *world)
+{
+	struct live_world *live = live_of(world);
+
+	live->in_turn = true; /* nothing is armed any more */
+	nopal__world_fini(world);
+	event_free(live->wake);
+	free(live);
+}
+
+static const struct nopal_world_ops live_ops = {
+	.name = "live",
+	.clock = live_clock,
+	.random = live_random,
+	.port_open = live_port_open,
+	.port_close = live_port_close,
+	.transmit = live_transmit,
+	.wake_at = live_wake_at,
+	.transport = live_transport,
+	.free = live_free,
+};
+
+struct nopal_world *nopal_live_new(struct event_base *base)
+{
+	struct live_world *live = calloc(1, sizeof(*live));
+
+	if (!live)
+		return NULL;
+	live->base = base;
+	live->armed_ns = NOPAL_NEVER;
+	live->wake = evtimer_new(base, live_on_wake, live);
+	if (!live->wake) {
+		free(live);
+		return NULL;
+	}
+	live->world.now_ns = live_clock(&live->world);
+	nopal__world_init(&live->world, &live_ops);
+	return &live->world;
+}
+
+/* ------------------------------------------- a loop for a thread of its own */
+
+struct nopal__live_loop {
+	struct event_base *base;
+	struct nopal_world *world;
+	struct event *called_event;
+	int called_fd;
+	void (*called)(void *user);
+	void *user;
+};
+
+static void live_on_called(evutil_socket_t fd, short what, void *user)
+{
+	struct nopal__live_loop *loop = user;
+	uint64_t calls;
+
+	(void)what;
+	if (read(fd, &calls, sizeof(calls)) == (ssize_t)sizeof(calls))
+		loop->called(loop->user);
+}
+
+static struct event_base *live_base_new(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (!config)
+		return NULL;
+	if (!event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER |
+						   EVENT_BASE_FLAG_NOLOCK))
+		base = event_base_new_with_config(config);
+	event_config_free(config);
+	return base;
+}
+
+static bool live_loop_fill(struct nopal__live_loop *loop)
+{
+	loop->called_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	loop->base = live_base_new();
+	if (loop->called_fd < 0 || !loop->base)
+		return false;
+	loop->called_event = event_new(loop->base, loop->called_fd,
+				       EV_READ | EV_PERSIST, live_on_called, loop);
+	if (!loop->called_event || event_add(loop->called_event, NULL))
+		return false;
+	loop->world = nopal_live_new(loop->base);
+	return loop->world != NULL;
+}
+
+struct nopal__live_loop *nopal__live_loop_new(void (*called)(void *user), void *user)
+{
+	struct nopal__live_loop *loop = calloc(1, sizeof(*loop));
+
+	if (!loop)
+		return NULL;
+	loop->called = called;
+	loop->user = user;
+	if (!live_loop_fill(loop)) {
+		nopal__live_loop_free(loop);
+		return NULL;
+	}
+	return loop;
+}
+
+struct nopal_world *nopal__live_loop_world(struct nopal__live_loop *loop)
+{
+	return loop->world;
+}
+
+void nopal__live_loop_run(struct nopal__live_loop *loop)
+{
+	event_base_dispatch(loop->base);
+}
+
+void nopal__live_loop_stop(struct nopal__live_loop *loop)
+{
+	event_base_loopbreak(loop->base);
+}
+
+void nopal__live_loop_call(struct nopal__live_loop *loop)
+{
+	uint64_t one = 1;
+	ssize_t written;
+
+	do {
+		written = write(loop->called_fd, &one, sizeof(one));
+	} while (written < 0 && errno == EINTR);
+}
+
+void nopal__live_loop_free(struct nopal__live_loop *loop)
+{
+	if (loop->world)
+		nopal_world_free(loop->world);
+	if (loop->called_event)
+		event_free(loop->called_event);
+	if (loop->base)
+		event_base_free(loop->base);
+	if (loop->called_fd >= 0)
+		close(loop->called_fd);
+	free(loop);
+}

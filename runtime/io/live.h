@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.h -- private to the files of the live world.
+ *
+ *   live.c          the world itself: libevent's events, wake-ups, budgets
+ *   live_socket.c   one UDP socket: options, trains out, batches in
+ *   live_pool.c     blocks that datagrams land in
+ *   live_address.c  addresses as text and as the kernel's
+ *   blocking.c      the blocking calls, on a loop in a thread of its own
+ *
+ * Only live.c knows libevent, only live_socket.c calls the socket.
+ */
+#ifndef NOPAL_LIVE_H
+#define NOPAL_LIVE_H
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "io.h"
+
+/* ------------------------------------------------------------------ blocks */
+
+enum {
+	LIVE_BLOCK_BYTES = 256 << 10, /* four of the longest receives */
+	LIVE_RECEIVE_BYTES = 64 << 10, /* longest that one receive may bring */
+	LIVE_POOL_BLOCKS = 16,	       /* free blocks kept */
+};
+
+/* Free blocks of an endpoint.  It lives until its last block came back. */
+struct live_pool;
+struct live_pool *nopal__live_pool_new(void);
+/* No more blocks are taken; those outside may still come back. */
+void nopal__live_pool_drop(struct live_pool *pool);
+/* One reference is the caller's; NULL: out of memory. */
+struct nopal_buffer *nopal__live_pool_take(struct live_pool *pool);
+
+/* --------------------------------------------------------------- addresses */
+
+union live_sockaddr {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+bool nopal__live_address_is_v4(const struct nopal_address *address);
+/* For a socket of this family; returns its length. */
+socklen_t nopal__live_address_to(const struct nopal_address *address, int family,
+				 union live_sockaddr *ret_to);
+void nopal__live_address_from(const union live_sockaddr *from,
+			      struct nopal_address *ret_address);
+
+/* ----------------------------------------------------------------- sockets */
+
+enum {
+	LIVE_BATCH_RECEIVES = 16, /* system calls, or slots of one, for a batch */
+	LIVE_TEXT_BYTES = 160,
+};
+
+struct live_inbox;
+
+struct live_socket {
+	int fd, family;
+	bool gso, gro;
+	int gso_errno, gro_errno; /* why not */
+	int send_bytes, receive_bytes; /* buffers, as granted */
+	struct live_inbox *inbox;
+	uint8_t *rest; /* of a train that went half: allocated when it happens */
+	uint32_t rest_length, rest_stride;
+	struct nopal_address rest_to;
+	uint32_t truncated, empty; /* dropped by the last gathering */
+	bool dry;		   /* the last gathering emptied the socket */
+	bool no_memory;		   /* the last NOPAL_BUSY was ENOBUFS */
+	uint32_t soft_errors;	   /* of the last transmit */
+	char text[LIVE_TEXT_BYTES];
+};
+
+/* Opens, binds and tunes; sets *ret_local.  Negative: errno value. */
+int nopal__live_socket_open(struct live_socket *sock,
+			    const struct nopal_address *local,
+			    struct nopal_address *ret_local);
+void nopal__live_socket_close(struct live_socket *sock);
+/* Up to LIVE_BATCH_RECEIVES receives; returns the number of arrivals, and
+ * their buffers hold a reference each until nopal__live_socket_gave. */
+size_t nopal__live_socket_gather(struct live_socket *sock,
+				 struct nopal_arrival *arrivals);
+void nopal__live_socket_gave(struct live_socket *sock,
+			     const struct nopal_arrival *arrivals, size_t count);
+enum nopal_transmitted nopal__live_socket_send(struct live_socket *sock,
+					       const struct nopal_train *train);
+/* What is left of a half-sent train; false: the kernel still takes none. */
+bool nopal__live_socket_flush(struct live_socket *sock);
+const char *nopal__live_socket_text(struct live_socket *sock);
+
+/* ------------------------------------------- a loop for a thread of its own */
+
+struct nopal__live_loop;
+/* `called` runs in the loop's thread after each nopal__live_loop_call. */
+struct nopal__live_loop *nopal__live_loop_new(void (*called)(void *user),
+					      void *user);
+struct nopal_world *nopal__live_loop_world(struct nopal__live_loop *loop);
+/* Runs until nopal__live_loop_stop, which only the loop's thread may call. */
+void nopal__live_loop_run(struct nopal__live_loop *loop);
+void nopal__live_loop_stop(struct nopal__live_loop *loop);
+void nopal__live_loop_call(struct nopal__live_loop *loop); /* from any thread */
+void nopal__live_loop_free(struct nopal__live_loop *loop); /* and its world */
+
+#endif

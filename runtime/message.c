@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * message.c -- messages down (sent, cut, settled) and up (put together, held,
+ * delivered, given back).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "session.h"
+
+enum { FRAGMENTS_AT_FIRST = 16 };
+
+struct nopal_message *nopal_message_find(struct nopal_session *session,
+					 struct nopal_handle handle)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_message *message = nopal__pool_find(&core->messages, handle);
+
+	if (!message)
+		core->counters.stale_handles++;
+	return message;
+}
+
+static struct nopal_message *message_make(struct nopal_core *core, uint64_t length)
+{
+	struct nopal_handle handle;
+	struct nopal_message *message;
+
+	if (core->segments.alive + core->messages.alive >= core->budget.objects ||
+	    !nopal__charge(core, length))
+		return NULL;
+	message = nopal__pool_take(&core->messages, &handle);
+	if (!message) {
+		nopal__credit(core, length);
+		return NULL;
+	}
+	*message = (struct nopal_message){
+		.handle = handle,
+		.number = ++core->numbered,
+		.created_ns = core->session.now_ns,
+		.length = length,
+	};
+	message->fragment = &message->one;
+	message->fragments_room = 1;
+	memset(message->attribute, 0, core->plan->slot_count * sizeof(uint64_t));
+	return message;
+}
+
+/* Room for fragments is kept and used again by the next long message. */
+static void fragments_free(struct nopal_core *core, struct nopal_message *message)
+{
+	if (message->fragment == &message->one)
+		return;
+	if (core->spare_fragments && core->spare_room >= message->fragments_room) {
+		nopal_free(&core->session, message->fragment);
+		return;
+	}
+	nopal_free(&core->session, core->spare_fragments);
+	core->spare_fragments = message->fragment;
+	core->spare_room = message->fragments_room;
+}
+
+void nopal__message_free(struct nopal_core *core, struct nopal_message *message)
+{
+	for (uint32_t i = 0; i < message->fragments_room; i++)
+		nopal_buffer_unref(message->fragment[i].buffer);
+	fragments_free(core, message);
+	nopal__credit(core, message->length);
+	nopal__pool_give(&core->messages, message->handle);
+}
+
+void nopal__message_unpin(struct nopal_core *core, struct nopal_message *message)
+{
+	if (--message->pins == 0 && message->settled && !message->kept)
+		nopal__message_free(core, message);
+}
+
+/* -------------------------------------------------------------------- down */
+
+static enum nopal_fate message_fate(const struct nopal_message *message)
+{
+	if (message->segments_missing)
+		return NOPAL_MISSING;
+	return message->segments_arrived ? NOPAL_ARRIVED : NOPAL_UNKNOWN;
+}
+
+static void count_fate(struct nopal_core *core, enum nopal_fate fate)
+{
+	if (fate == NOPAL_ARRIVED)
+		core->counters.messages_arrived++;
+	else if (fate == NOPAL_MISSING)
+		core->counters.messages_missing++;
+}
+
+static void message_tell_fate(struct nopal_core *core, struct nopal_message *message,
+			      enum nopal_fate fate)
+{
+	count_fate(core, fate);
+	core->unfinished--;
+	core->unfinished_bytes -= message->length;
+	if (core->above)
+		nopal__stack_done(core, message);
+	else if (core->callbacks && core->callbacks->sent)
+		core->callbacks->sent(&core->session, message->cookie, (int)fate,
+				      core->user);
+	nopal__session_drained(core);
+}
+
+static void message_settle(struct nopal_core *core, struct nopal_message *message)
+{
+	if (!message->cut || message->segments_open || message->settled)
+		return;
+	message->settled = true;
+	message->pins++;
+	nopal_raise_MSG_DONE(&core->session, message);
+	message_tell_fate(core, message, message_fate(message));
+	nopal__message_unpin(core, message);
+}
+
+void nopal__message_segment_done(struct nopal_core *core, struct nopal_message *message,
+				 const struct nopal_segment *segment)
+{
+	message->segments_open--;
+	if (segment->fate == NOPAL_ARRIVED)
+		message->segments_arrived++;
+	else if (segment->fate == NOPAL_MISSING)
+		message->segments_missing++;
+	message_settle(core, message);
+}
+
+void nopal_message_is_cut(struct nopal_session *session, struct nopal_message *message)
+{
+	message->cut = true;
+	message_settle(nopal__core(session), message);
+}
+
+static void message_push(struct nopal_core *core, struct nopal_message *message)
+{
+	nopal_raise_MSG_FROM_USER(&core->session, message);
+}
+
+static int message_wait_for_open(struct nopal_core *core, struct nopal_message *message)
+{
+	if (core->waiting_open_count == core->waiting_open_room) {
+		uint32_t room = core->waiting_open_room ? core->waiting_open_room * 2 : 16;
+		struct nopal_handle *grown =
+			nopal_alloc(&core->session, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		if (core->waiting_open_count)
+			memcpy(grown, core->waiting_open,
+			       core->waiting_open_count * sizeof(*grown));
+		nopal_free(&core->session, core->waiting_open);
+		core->waiting_open = grown;
+		core->waiting_open_room = room;
+	}
+	core->waiting_open[core->waiting_open_count++] = message->handle;
+	return 0;
+}
+
+void nopal__messages_flush_opened(struct nopal_core *core)
+{
+	struct nopal_handle *waiting = core->waiting_open;
+	uint32_t count = core->waiting_open_count;
+
+	core->waiting_open = NULL;
+	core->waiting_open_count = core->waiting_open_room = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct nopal_message *message =
+			nopal_message_find(&core->session, waiting[i]);
+
+		if (message)
+			message_push(core, message);
+	}
+	nopal_free(&core->session, waiting);
+}
+
+static int send_refusal(struct nopal_core *core, uint64_t length)
+{
+	if (core->life != NOPAL_LIFE_OPENING && core->life != NOPAL_LIFE_OPEN)
+		return -EPIPE;
+	if (length > core->plan->message_limit)
+		return -EMSGSIZE;
+	if (core->unfinished && core->unfinished_bytes + length > core->budget.send_bytes) {
+		core->send_blocked = true;
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+/* Takes over the reference in `body`; `from` may be NULL. */
+static int message_send(struct nopal_core *core, struct nopal_body body, uint64_t cookie,
+			const struct nopal_segment *from)
+{
+	struct nopal_message *message = message_make(core, body.length);
+
+	if (!message) {
+		nopal_buffer_unref(body.buffer);
+		return -ENOBUFS;
+	}
+	message->one = body;
+	message->fragments = 1;
+	message->cookie = cookie;
+	if (from) {
+		message->above = from->handle;
+		memcpy(message->attribute, from->attribute,
+		       core->plan->slot_count * sizeof(uint64_t));
+		if (core->plan->above_kind_slot)
+			message->attribute[core->plan->above_kind_slot] = from->kind;
+	}
+	core->unfinished++;
+	core->unfinished_bytes += message->length;
+	core->counters.messages_sent++;
+	core->counters.bytes_sent += message->length;
+	if (core->life == NOPAL_LIFE_OPENING)
+		return message_wait_for_open(core, message);
+	message_push(core, message);
+	return 0;
+}
+
+int nopal_send_buffer(struct nopal_session *session, struct nopal_buffer *buffer,
+		      uint32_t from, uint32_t length, uint64_t cookie)
+{
+	struct nopal_core *core = nopal__core(session);
+	int refusal = send_refusal(core, length);
+	bool outermost;
+
+	if (refusal)
+		return refusal;
+	outermost = nopal__turn_begin(core->world);
+	nopal__touch(core);
+	refusal = message_send(core,
+			       (struct nopal_body){ nopal_buffer_ref(buffer),
+						    buffer->bytes + from, length },
+			       cookie, NULL);
+	nopal__turn_end(core->world, outermost);
+	return refusal;
+}
+
+int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
+	       uint64_t cookie)
+{
+	int refusal = send_refusal(nopal__core(session), length);
+	struct nopal_buffer *buffer;
+
+	if (refusal)
+		return refusal;
+	buffer = nopal_buffer_new((uint32_t)length);
+	if (!buffer)
+		return -ENOBUFS;
+	if (length)
+		memcpy(buffer->bytes, bytes, length);
+	refusal = nopal_send_buffer(session, buffer, 0, (uint32_t)length, cookie);
+	nopal_buffer_unref(buffer);
+	return refusal;
+}
+
+int nopal__message_from_above(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	struct nopal_body body = segment->body;
+
+	nopal_buffer_ref(body.buffer);
+	return message_send(core, body, 0, segment);
+}
+
+uint64_t nopal_session_send_room(const struct nopal_session *session)
+{
+	const struct nopal_core *core = nopal__core(session);
+
+	if (core->unfinished_bytes >= core->budget.send_bytes)
+		return 0;
+	return core->budget.send_bytes - core->unfinished_bytes;
+}
+
+/* ---------------------------------------------------------------------- up */
+
+struct nopal_message *nopal_message_arriving(struct nopal_session *session,
+					     const struct nopal_segment *first)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_message *message = message_make(core, 0);
+
+	if (!message) {
+		core->counters.rx_over_budget++;
+		return NULL;
+	}
+	message->incoming = true;
+	message->waiting = core->layer->deliver;
+	memcpy(message->attribute, first->attribute,
+	       core->plan->slot_count * sizeof(uint64_t));
+	if (message->waiting)
+		nopal__trace(core->world->tracer, session->now_ns, core->local_id,
+			     NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_DELIVER, message->number,
+			     message->waiting);
+	return message;
+}
+
+static bool fragments_grow(struct nopal_core *core, struct nopal_message *message,
+			   uint32_t index)
+{
+	uint32_t room = FRAGMENTS_AT_FIRST;
+	struct nopal_body *grown;
+
+	while (room <= index)
+		room *= 2;
+	if (core->spare_fragments && core->spare_room >= room) {
+		grown = core->spare_fragments;
+		room = core->spare_room;
+		core->spare_fragments = NULL;
+		memset(grown, 0, room * sizeof(*grown));
+	} else {
+		grown = nopal_alloc(&core->session, room * sizeof(*grown));
+	}
+	if (!grown)
+		return false;
+	memcpy(grown, message->fragment, message->fragments_room * sizeof(*grown));
+	fragments_free(core, message);
+	message->fragment = grown;
+	message->fragments_room = room;
+	return true;
+}
+
+bool nopal_message_put(struct nopal_session *session, struct nopal_message *message,
+		       uint32_t index, struct nopal_body body)
+{
+	static const uint8_t nothing[1];
+	struct nopal_core *core = nopal__core(session);
+
+	if ((index >= message->fragments_room && !fragments_grow(core, message, index)) ||
+	    !nopal__charge(core, body.length)) {
+		core->counters.rx_over_budget++;
+		return false;
+	}
+	if (message->fragment[index].bytes) {
+		nopal__credit(core, body.length);
+		return false;
+	}
+	if (!body.bytes)
+		body.bytes = nothing;
+	nopal_buffer_ref(body.buffer);
+	message->fragment[index] = body;
+	message->fragments++;
+	message->length += body.length;
+	return true;
+}
+
+static void message_consumed(struct nopal_core *core, struct nopal_message *message)
+{
+	nopal_raise_MSG_CONSUMED(&core->session, message);
+}
+
+void nopal__message_deliver(struct nopal_core *core, struct nopal_message *message)
+{
+	message->delivered = true;
+	message->pins++;
+	nopal_raise_MSG_TO_USER(&core->session, message);
+	core->counters.messages_delivered++;
+	core->counters.bytes_delivered += message->length;
+	if (core->world->tracer)
+		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
+			     NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number,
+			     message->length);
+	if (core->above)
+		nopal__stack_up(core, message);
+	else
+		nopal__session_received(core, message);
+	if (!message->kept) {
+		message_consumed(core, message);
+		message->settled = true;
+	}
+	nopal__message_unpin(core, message);
+}
+
+void nopal_message_release(struct nopal_session *session, const struct nopal_part *part,
+			   struct nopal_message *message)
+{
+	struct nopal_core *core = nopal__core(session);
+	uint32_t bit = part->hold[NOPAL_DELIVER];
+
+	if (!(message->waiting & bit)) {
+		core->counters.misuses++;
+		nopal__note(core, NOPAL_NOTE_MISUSE, message->number, bit);
+		return;
+	}
+	message->waiting &= ~bit;
+	if (core->world->tracer)
+		nopal__trace(core->world->tracer, session->now_ns, core->local_id,
+			     NOPAL_TRACED_RELEASE, part->index, NOPAL_DELIVER,
+			     message->number, message->waiting);
+	if (!message->waiting && core->life != NOPAL_LIFE_ENDED)
+		nopal__message_deliver(core, message);
+}
+
+void nopal_message_discard(struct nopal_session *session, struct nopal_message *message)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	core->counters.messages_discarded++;
+	message->settled = true;
+	message->pins++;
+	message_consumed(core, message);
+	nopal__message_unpin(core, message);
+}
+
+void nopal_message_keep(struct nopal_message *message)
+{
+	message->kept = true;
+}
+
+void nopal_message_give_back(struct nopal_session *session, struct nopal_message *message)
+{
+	struct nopal_core *core = nopal__core(session);
+	bool outermost = nopal__turn_begin(core->world);
+
+	nopal__touch(core);
+	message->kept = false;
+	message->pins++;
+	message_consumed(core, message);
+	message->settled = true;
+	nopal__message_unpin(core, message);
+	nopal__turn_end(core->world, outermost);
+}
+
+/* ---------------------------------------------------- looking at a message */
+
+uint64_t nopal_message_length(const struct nopal_message *message)
+{
+	return message->length;
+}
+
+size_t nopal_message_pieces(const struct nopal_message *message)
+{
+	return message->fragments;
+}
+
+const uint8_t *nopal_message_piece(const struct nopal_message *message, size_t index,
+				   uint32_t *ret_length)
+{
+	*ret_length = message->fragment[index].length;
+	return message->fragment[index].bytes;
+}
+
+size_t nopal_message_copy(const struct nopal_message *message, uint64_t from, void *bytes,
+			  size_t room)
+{
+	size_t copied = 0;
+
+	for (uint32_t i = 0; i < message->fragments && copied < room; i++) {
+		const struct nopal_body *piece = &message->fragment[i];
+		size_t take;
+
+		if (from >= piece->length) {
+			from -= piece->length;
+			continue;
+		}
+		take = piece->length - from;
+		if (take > room - copied)
+			take = room - copied;
+		memcpy((uint8_t *)bytes + copied, piece->bytes + from, take);
+		copied += take;
+		from = 0;
+	}
+	return copied;
+}
+
+/* The session is over: what has no fate yet gets the only true one. */
+void nopal__messages_end(struct nopal_core *core)
+{
+	for (uint32_t i = 0; i < core->messages.made; i++) {
+		struct nopal_message *message = nopal__pool_at(&core->messages, i);
+
+		if (message && !message->incoming && !message->settled)
+			message_tell_fate(core, message, NOPAL_UNKNOWN);
+		if (message)
+			nopal__message_free(core, message);
+	}
+}

@@ -1,0 +1,720 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * microprotocol.h -- what an author of a microprotocol needs; nothing else.
+ *
+ * A microprotocol is one file: a head comment (its manual page), a state
+ * struct, handlers, and a const descriptor `nopal_NAME` that declares all it
+ * does.  A composition is checked, explained and drawn from descriptors alone;
+ * handlers run only in a sealed one.  Start from docs/write-a-microprotocol.md.
+ *
+ * Time is int64_t nanoseconds.  A session is single threaded; a handler runs
+ * to completion.  Nothing here blocks, reads a clock or does I/O.
+ *
+ *                      state of an outgoing segment
+ *
+ *   new -> waiting --send barrier--> away --done barrier--> done
+ *             ^                       |                      |
+ *             +---- resend (epoch+1) -+      deallocate barrier, then freed
+ *
+ * Four rules guard the barriers (docs/architecture.md):  a departure re-arms
+ * every send bit that is not sticky (epoch); stale handles name nothing
+ * (generation); no send after done; only its owner releases a bit, once an
+ * epoch (owner).
+ */
+#ifndef NOPAL_MICROPROTOCOL_H
+#define NOPAL_MICROPROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NOPAL_ABI 1u /* a plugin built for another is refused */
+
+#define NOPAL_MICROSECOND INT64_C(1000)
+#define NOPAL_MILLISECOND INT64_C(1000000)
+#define NOPAL_SECOND      INT64_C(1000000000)
+#define NOPAL_NEVER       INT64_MAX
+
+struct nopal_session;
+struct nopal_part;
+struct nopal_segment;
+struct nopal_message;
+struct nopal_problems;
+
+/* ------------------------------------------------------------------ events */
+
+enum nopal_event {
+	NOPAL_NO_EVENT,
+#define EVENT(name, type, doc) NOPAL_##name,
+#include "events.def"
+#undef EVENT
+	NOPAL_CUSTOM, /* first of the events that a session creates itself */
+};
+
+enum nopal_verdict {
+	NOPAL_CONTINUE,
+	NOPAL_STOP, /* later handlers of this raise do not see the event */
+};
+
+/* Why a session ended.  NOPAL_ENDED_WELL is the only good end. */
+enum nopal_end {
+	NOPAL_ENDED_WELL,
+	NOPAL_REFUSED,	   /* the peer has no such composition: text is the diff */
+	NOPAL_UNREACHABLE, /* no answer within the attempts or the timeout */
+	NOPAL_PEER_LOST,   /* an open session's peer fell silent */
+	NOPAL_GAVE_UP,	   /* a segment used up its attempts */
+	NOPAL_ABORTED,	   /* nopal_session_abort(), here or at the peer */
+	NOPAL_RESOURCE,	   /* over the session's budget */
+	NOPAL_RUNTIME_LIMIT, /* handlers nested or stormed beyond the limit */
+};
+
+/* Argument of SESSION_BROKEN. */
+struct nopal_failure {
+	enum nopal_end end;
+	const char *text; /* for people; valid during the raise */
+};
+
+/* A number that names a segment or message only while it lives. */
+struct nopal_handle {
+	uint32_t index;
+	uint32_t generation; /* odd while alive */
+};
+
+/* Argument of ACK_FROM_NET and ACK_PROCESSED.  The two are one object: its
+ * totals are complete at ACK_PROCESSED. */
+struct nopal_ack {
+	uint64_t largest;	/* packet number that the peer saw last */
+	int64_t largest_sent_ns; /* departure of `largest`; -1: not known */
+	int64_t delay_ns;	/* how long the peer sat on it */
+	uint64_t floor;		/* the peer needs no segment below this number */
+	bool selective;		/* what lies above the floor was reported too */
+	bool largest_is_new;	/* `largest` grew: its round trip is a sample */
+	struct nopal_handle floor_segment; /* outstanding at the floor; generation 0: none */
+	uint32_t newly_acked_segments;
+	uint64_t newly_acked_bytes; /* bodies, this ack */
+};
+
+#define EVENT(name, type, doc)                                          \
+	typedef enum nopal_verdict nopal_##name##_handler(              \
+		struct nopal_session *session, const struct nopal_part *part, \
+		type *subject);
+#include "events.def"
+#undef EVENT
+typedef enum nopal_verdict nopal_custom_handler(struct nopal_session *session,
+						const struct nopal_part *part,
+						void *subject);
+
+union nopal_handler {
+#define EVENT(name, type, doc) nopal_##name##_handler *name;
+#include "events.def"
+#undef EVENT
+	nopal_custom_handler *custom;
+};
+
+/* Raise synchronously: nested, depth first, returns when all have run. */
+#define EVENT(name, type, doc) \
+	void nopal_raise_##name(struct nopal_session *session, type *subject);
+#include "events.def"
+#undef EVENT
+
+/* A delayed raise that can be cancelled; 0 names none. */
+typedef uint64_t nopal_token;
+
+/* Raise asynchronously: after the current event, first in first out.  A
+ * segment or message that is gone by then is a counted no-op. */
+#define EVENT(name, type, doc) \
+	void nopal_queue_##name(struct nopal_session *session, type *subject);
+#include "events.def"
+#undef EVENT
+
+/* Raise when `delay_ns` has passed. */
+#define EVENT(name, type, doc)                                        \
+	nopal_token nopal_delay_##name(struct nopal_session *session, \
+				       type *subject, int64_t delay_ns);
+#include "events.def"
+#undef EVENT
+void nopal_cancel(struct nopal_session *session, nopal_token token);
+
+/* Events of a session's own.  Create returns the event's number, or a negative
+ * error where the name exists or there are too many; delete forgets its
+ * handlers.  `name` must outlive the session. */
+int nopal_event_create(struct nopal_session *session, const char *name);
+int nopal_event_find(struct nopal_session *session, const char *name);
+void nopal_event_delete(struct nopal_session *session, int event);
+void nopal_raise_custom(struct nopal_session *session, int event, void *subject);
+
+/* ------------------------------------------------------- what is declared */
+
+/* Which kinds of segment a binding, a hold or an attribute is about. */
+enum nopal_kinds {
+	NOPAL_DATA,	  /* segments of messages; the default */
+	NOPAL_CARRIED,	  /* data, and every kind declared NOPAL_KIND_CARRIED */
+	NOPAL_EVERY_KIND, /* control too */
+	NOPAL_REPLIES,	  /* stateless replies of a listener, to the opener */
+	NOPAL_OWN_KIND,	  /* NOPAL_OWN_KIND + i: the i-th kind declared here */
+};
+
+/* One handler of one event.  Order is by roles, never by number. */
+struct nopal_binding {
+	enum nopal_event event; /* NOPAL_NO_EVENT ends the table */
+	union nopal_handler run;
+	unsigned kinds;	    /* enum nopal_kinds; segment events only */
+	const char *before; /* (optional) role or microprotocol that runs later */
+	const char *after;  /* (optional) role or microprotocol that ran already */
+	const void *argument; /* (optional) static argument: part->argument */
+};
+
+#define NOPAL_ON(name, handler, ...) \
+	{ .event = NOPAL_##name, .run.name = (handler), __VA_ARGS__ }
+
+enum nopal_barrier {
+	NOPAL_SEND,	  /* a segment leaves when all send bits are released */
+	NOPAL_FINISH,	  /* the done bits: SEGMENT_DONE when all are released */
+	NOPAL_DEALLOCATE, /* the segment is freed when all are released */
+	NOPAL_DELIVER,	  /* the send bits of a message on its way up */
+	NOPAL_BARRIERS,
+};
+
+/* One bit in a barrier of every segment (or arriving message) of the session. */
+struct nopal_hold {
+	const char *why; /* what is waited for; NULL ends the table */
+	enum nopal_barrier barrier;
+	unsigned kinds; /* enum nopal_kinds: NOPAL_DATA, NOPAL_CARRIED, own */
+	bool sticky;	/* send bits: one release serves all departures */
+};
+
+enum nopal_access {
+	NOPAL_WRITE,	     /* sets it: one writer in a composition */
+	NOPAL_READ,	     /* needs it: a composition without a writer is refused */
+	NOPAL_READ_OPTIONAL, /* reads `initial` where nobody writes it */
+};
+
+/* A named 64-bit field of messages and segments.  A segment starts with the
+ * attributes of its message, an arriving message with those of its first
+ * segment.  With `wire_bytes` it travels. */
+struct nopal_attribute {
+	const char *name; /* NULL ends the table */
+	enum nopal_access access;
+	uint8_t wire_bytes; /* writer: 0 local, else 1..8 bytes of header */
+	unsigned kinds;	    /* on which kinds it travels */
+	bool serial; /* a counter, truncated on the wire; see nopal_serial_seen */
+	const char *when; /* (optional) name of the on/off parameter that puts it on the wire */
+	const char *doc;
+};
+
+/* A session-wide int64_t with one writer.  Names carry their unit. */
+struct nopal_shared {
+	const char *name; /* NULL ends the table */
+	enum nopal_access access;
+	int64_t initial; /* writer: start value; optional reader: value without writer */
+	const char *doc;
+};
+
+enum nopal_kind_class {
+	NOPAL_KIND_CONTROL, /* leaves at once, past all barriers */
+	NOPAL_KIND_CARRIED, /* goes through SEGMENT_TO_NET and the send barrier */
+	NOPAL_KIND_OPENING, /* may reach a listener that has no session yet */
+};
+
+/* A kind of segment besides data. */
+struct nopal_kind {
+	const char *name; /* NULL ends the table */
+	enum nopal_kind_class class;
+	const char *doc;
+	uint16_t around; /* carried: its body is a packed data segment and this many bytes; 0: unrelated */
+};
+
+typedef void nopal_timer_handler(struct nopal_session *session,
+				 const struct nopal_part *part);
+
+struct nopal_timer {
+	const char *name; /* NULL ends the table */
+	nopal_timer_handler *expired;
+};
+
+enum nopal_unit {
+	NOPAL_COUNT,   /* a bare number */
+	NOPAL_TIME,    /* ns us ms s min h -> nanoseconds */
+	NOPAL_SIZE,    /* B kB KiB MB MiB GB GiB, or seg: full segments -> bytes */
+	NOPAL_RATE,    /* bit kbit Mbit Gbit (per second) -> bits per second */
+	NOPAL_PERCENT, /* % -> parts per million */
+	NOPAL_SWITCH,  /* on | off -> 1 | 0 */
+	NOPAL_WORD,    /* one of `choices` -> its index */
+};
+
+/* A key of the microprotocol's config section; the value is an int64_t at
+ * `offset` in its parameters. */
+struct nopal_parameter {
+	const char *name; /* NULL ends the table */
+	enum nopal_unit unit;
+	size_t offset;
+	const char *initial;	   /* as one would write it in a config */
+	const char *least, *most;  /* (optional) range, inclusive, as written */
+	const char *choices;	   /* NOPAL_WORD: "reno|newreno|tahoe" */
+	bool wire; /* both peers must have the same value: part of the fingerprint */
+	const char *doc;
+};
+
+/* A role, or the name of a microprotocol; alternatives are joined by '|'. */
+struct nopal_relation {
+	const char *role;    /* NULL ends the table */
+	const char *because; /* shown to the user where it does not hold */
+};
+
+struct nopal_role {
+	const char *name; /* NULL ends the table */
+	bool exclusive;	  /* at most one provider in a layer */
+};
+
+/* A sealing stage: the last to touch a datagram that leaves, the first to
+ * touch one that arrives.  `overhead` trailing bytes belong to it. */
+struct nopal_seal {
+	uint32_t overhead;
+	/* Fill the `overhead` bytes behind `bytes[0..length)`. */
+	void (*close)(struct nopal_session *session, const struct nopal_part *part,
+		      uint8_t *bytes, size_t length);
+	/* Is the trailer behind bytes[0..length) good? */
+	bool (*open)(struct nopal_session *session, const struct nopal_part *part,
+		     uint8_t *bytes, size_t length);
+};
+
+/* Codecs: one cursor, one sticky error.  Numbers are big endian. */
+struct nopal_reader {
+	const uint8_t *at, *end;
+	bool bad; /* something was short or not canonical: all reads give 0 */
+};
+struct nopal_writer {
+	uint8_t *start, *at, *end;
+	bool full; /* something did not fit: nothing more is written */
+};
+
+uint64_t nopal_read(struct nopal_reader *reader, unsigned bytes); /* 1..8 */
+uint64_t nopal_read_varint(struct nopal_reader *reader); /* shortest form only */
+const uint8_t *nopal_read_bytes(struct nopal_reader *reader, size_t length);
+size_t nopal_read_left(const struct nopal_reader *reader);
+/* All was there, all was used, all was canonical. */
+bool nopal_read_complete(const struct nopal_reader *reader);
+void nopal_write(struct nopal_writer *writer, uint64_t value, unsigned bytes);
+void nopal_write_varint(struct nopal_writer *writer, uint64_t value);
+void nopal_write_bytes(struct nopal_writer *writer, const void *bytes, size_t length);
+
+/* A request to open, as a listener without a session sees it. */
+struct nopal_request {
+	uint32_t peer_id;     /* the session id that the opener chose */
+	uint64_t fingerprint; /* of the composition, already matched */
+	struct nopal_reader body;
+	size_t datagram_bytes; /* a reply must be smaller */
+	int64_t now_ns;
+	const void *private; /* of the runtime */
+};
+
+enum nopal_admission_verdict {
+	NOPAL_ADMIT_DROP, /* say nothing; what a zeroed answer means */
+	NOPAL_ADMIT_REPLY,
+	NOPAL_ADMIT_ACCEPT, /* make a session; it sees the request as its first segment */
+};
+
+/* (optional) Decides on requests without keeping state. */
+struct nopal_admission {
+	enum nopal_admission_verdict (*admit)(const struct nopal_part *part,
+					      struct nopal_request *request,
+					      struct nopal_writer *reply);
+};
+/* Keyed hash over the opener's address and id, `epoch` and `extra`: only this
+ * endpoint can make it. */
+uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch,
+			   uint64_t extra);
+
+struct nopal_microprotocol {
+	unsigned abi;	     /* (required) NOPAL_ABI */
+	const char *name;    /* (required) config word, file and symbol */
+	const char *family;  /* (required) base status reliability flow ... */
+	const char *summary; /* (required) one line */
+	unsigned wire_version; /* raise it when the wire meaning changes */
+
+	const struct nopal_role *provides;
+	const struct nopal_relation *needs;
+	const struct nopal_relation *excludes;
+
+	size_t parameters_size;
+	const struct nopal_parameter *parameters;
+	/* (optional) Cross-check parameters; add problems, change nothing. */
+	void (*validate)(const void *parameters, struct nopal_problems *problems);
+
+	const struct nopal_attribute *attributes;
+	const struct nopal_shared *shared;
+	const struct nopal_kind *kinds;
+	const struct nopal_hold *holds;
+	const struct nopal_timer *timers;
+	const struct nopal_binding *bindings;
+	const char *const *raises; /* events that its handlers raise; NULL ends */
+
+	size_t state_size; /* zeroed before open */
+	/* (optional) Set up state; negative: the session does not open.  Other
+	 * instances may not be there yet: raise nothing here. */
+	int (*open)(struct nopal_session *session, const struct nopal_part *part);
+	/* (optional) Release what nopal_alloc() did not give. */
+	void (*close)(struct nopal_session *session, const struct nopal_part *part);
+
+	const struct nopal_seal *seal;
+	const struct nopal_admission *admission;
+	/* (optional) Role message_segments: longest message, where one segment of
+	 * `body_bytes` is not the limit. */
+	uint64_t (*message_limit)(const void *parameters, uint32_t body_bytes);
+};
+
+/* A problem of this microprotocol's parameters; the runtime adds file, line. */
+void nopal_problem(struct nopal_problems *problems, const char *parameter,
+		   const char *cause, const char *fix);
+
+/* -------------------------------------------- a microprotocol in its plan */
+
+enum {
+	NOPAL_MAX_KINDS = 4,	  /* of one microprotocol */
+	NOPAL_MAX_ATTRIBUTES = 8, /* used by one microprotocol */
+	NOPAL_MAX_SHARED = 12,	  /* used by one microprotocol */
+};
+
+/* A microprotocol as placed in a sealed composition: const, one for all
+ * sessions of the plan. */
+struct nopal_part {
+	const struct nopal_microprotocol *microprotocol;
+	const void *parameters; /* its parameters struct, in base units */
+	const void *argument;	/* static argument of a run-time binding */
+	uint32_t state;		/* offset of its state in a session */
+	uint8_t index;		/* place in the plan */
+	uint8_t first_timer;
+	uint8_t kind[NOPAL_MAX_KINDS];		 /* wire codes of its kinds */
+	uint8_t attribute[NOPAL_MAX_ATTRIBUTES]; /* slots; 0: absent, reads 0 */
+	uint8_t shared[NOPAL_MAX_SHARED];	 /* slots */
+	uint32_t hold[NOPAL_BARRIERS];		 /* its bit in each barrier, or 0 */
+};
+
+/* ---------------------------------------------------- session, as seen here */
+
+struct nopal_session {
+	int64_t now_ns;	 /* read once per batch; the same for a whole turn */
+	int64_t *shared; /* shared variables by slot */
+	/* the runtime's part follows */
+};
+
+#define nopal_state(session, part) \
+	((void *)((char *)(session) + (part)->state))
+#define nopal_parameters(part) ((part)->parameters)
+
+/* Shared variables: `which` is the index in the microprotocol's own table. */
+#define nopal_shared(session, part, which) \
+	((session)->shared[(part)->shared[which]])
+#define nopal_share(session, part, which, value) \
+	((session)->shared[(part)->shared[which]] = (value))
+
+/* Attributes of a segment or message; `which` as above. */
+#define nopal_get(item, part, which) \
+	((item)->attribute[(part)->attribute[which]])
+#define nopal_set(item, part, which, value) \
+	((item)->attribute[(part)->attribute[which]] = (value))
+#define nopal_has(part, which) ((part)->attribute[which] != 0)
+
+/* A serial attribute's owner says which value it accepted last: truncated
+ * values on the wire are decoded to the nearest number. */
+void nopal_serial_seen(struct nopal_session *session, const struct nopal_part *part,
+		       unsigned which, uint64_t value);
+
+/* A 64-bit draw from the session's own stream: deterministic in `sim`. */
+uint64_t nopal_random(struct nopal_session *session);
+
+/* Memory of the session, charged to its budget, released at its end.  NULL
+ * when over budget.  Not for the packet path. */
+void *nopal_alloc(struct nopal_session *session, size_t bytes);
+void nopal_free(struct nopal_session *session, void *memory);
+
+/* Declared timers.  `which` is the index in the microprotocol's table.  A
+ * start replaces the running one; ties fire in the order of their starts. */
+void nopal_timer_start(struct nopal_session *session, const struct nopal_part *part,
+		       unsigned which, int64_t deadline_ns);
+void nopal_timer_stop(struct nopal_session *session, const struct nopal_part *part,
+		      unsigned which);
+bool nopal_timer_running(struct nopal_session *session,
+			 const struct nopal_part *part, unsigned which);
+
+/* Bind and unbind at run time.  A raise in progress keeps its handlers. */
+int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
+	       const struct nopal_binding *binding);
+void nopal_unbind(struct nopal_session *session, const struct nopal_part *part,
+		  const struct nopal_binding *binding);
+int nopal_bind_custom(struct nopal_session *session, const struct nopal_part *part,
+		      int event, nopal_custom_handler *handler,
+		      const void *argument);
+
+/* Session life, for the role `connection` and for those who detect its end. */
+bool nopal_session_is_opener(const struct nopal_session *session);
+bool nopal_session_is_open(const struct nopal_session *session);
+void nopal_session_opened(struct nopal_session *session); /* raises SESSION_OPENED */
+void nopal_session_peer_closed(struct nopal_session *session);
+void nopal_session_closed(struct nopal_session *session);
+void nopal_session_break(struct nopal_session *session, enum nopal_end end,
+			 const char *text);
+uint32_t nopal_session_local_id(const struct nopal_session *session);
+void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id);
+/* Name and canonical text of the composition, for an opening request. */
+const char *nopal_session_composition(const struct nopal_session *session);
+/* Has the session messages whose fate is open? */
+bool nopal_session_has_unfinished(const struct nopal_session *session);
+
+/* Body bytes that fit in one data segment on this path, header deducted. */
+uint32_t nopal_body_limit(const struct nopal_session *session);
+/* The same for a control kind of this part. */
+uint32_t nopal_control_limit(const struct nopal_session *session,
+			     const struct nopal_part *part, unsigned kind);
+
+/* ------------------------------------------------------ messages, segments */
+
+/* Bytes that several may look at; freed with the last reference. */
+struct nopal_buffer {
+	uint32_t references; /* single threaded, like its session */
+	uint32_t capacity;
+	uint8_t *bytes;
+	void (*release)(struct nopal_buffer *buffer); /* when nobody looks any more */
+	void *owner;
+};
+
+struct nopal_body {
+	struct nopal_buffer *buffer; /* one reference is held; NULL when empty */
+	const uint8_t *bytes;
+	uint32_t length;
+};
+
+static inline struct nopal_buffer *nopal_buffer_ref(struct nopal_buffer *buffer)
+{
+	if (buffer)
+		buffer->references++;
+	return buffer;
+}
+
+static inline void nopal_buffer_unref(struct nopal_buffer *buffer)
+{
+	if (buffer && --buffer->references == 0)
+		buffer->release(buffer);
+}
+
+enum nopal_fate {
+	NOPAL_UNKNOWN,	/* left, and nobody can say */
+	NOPAL_ARRIVED,	/* the peer has it */
+	NOPAL_MISSING,	/* lost, and not sent again */
+};
+
+struct nopal_segment {
+	struct nopal_handle handle;
+	uint32_t waiting[3]; /* bits still held, by enum nopal_barrier */
+	uint8_t kind;	     /* wire code; 0 is data */
+	bool done;	     /* SEGMENT_DONE was raised */
+	bool incoming;
+	bool wanted; /* asked to leave and has not yet: first time or resend */
+	uint8_t fate; /* enum nopal_fate; set by the role acknowledgement */
+	uint8_t pins; /* raises in progress: freed after the last */
+	uint16_t departures;
+	uint32_t number; /* counts from 1 in its session: its name in traces */
+	int64_t created_ns;
+	uint64_t packet_number; /* of the last departure; arriving: the sender's */
+	int64_t departed_ns;	/* last departure; arriving: arrival */
+	struct nopal_message *message; /* outgoing data: the message it is cut from */
+	struct nopal_body body;
+	uint64_t attribute[]; /* by slot */
+};
+
+struct nopal_message {
+	struct nopal_handle handle;
+	uint32_t number;	 /* as of a segment: one count for both */
+	uint32_t waiting;	 /* deliver bits still held */
+	uint32_t segments_open;	 /* outgoing: not yet done */
+	uint32_t segments_missing; /* outgoing: done without having arrived */
+	uint32_t segments_arrived;
+	uint32_t fragments;	 /* pieces of `fragment` in use */
+	uint32_t fragments_room;
+	uint64_t cookie;	 /* the application's own name for it */
+	int64_t created_ns;	 /* push, or arrival of its first segment */
+	uint64_t length;	 /* bytes */
+	struct nopal_body *fragment; /* in order; &one where one is enough */
+	struct nopal_body one;
+	bool incoming;
+	bool cut; /* outgoing: all its segments exist */
+	bool delivered;
+	bool kept;    /* the application holds it beyond `received` */
+	bool settled; /* its fate was told, or it was discarded */
+	uint8_t pins;
+	struct nopal_message *also; /* the next one in the same segment */
+	struct nopal_handle above; /* the segment of the layer above that it carries */
+	uint64_t attribute[];
+};
+
+/* NULL when the handle is stale: a counted no-op for the caller. */
+struct nopal_segment *nopal_segment_find(struct nopal_session *session,
+					 struct nopal_handle handle);
+struct nopal_message *nopal_message_find(struct nopal_session *session,
+					 struct nopal_handle handle);
+
+/* A data segment of `message` whose body is message bytes [from, from+length).
+ * Raise SEGMENT_FROM_USER with it.  NULL when over budget. */
+struct nopal_segment *nopal_segment_cut(struct nopal_session *session,
+					struct nopal_message *message,
+					uint64_t from, uint32_t length);
+/* The same for a segment with bytes of its own (several messages in one). The
+ * segment takes over the reference to `body.buffer`. */
+struct nopal_segment *nopal_segment_new(struct nopal_session *session,
+					struct nopal_message *message,
+					struct nopal_body body);
+/* One message more whose fate follows `segment`, which was made with another
+ * one.  A message rides in one such segment only. */
+void nopal_segment_also(struct nopal_session *session, struct nopal_segment *segment,
+			struct nopal_message *message);
+/* A buffer for the body of a segment, from a pool; one reference is the
+ * caller's.  NULL: out of memory. */
+struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity);
+/* Says that all segments of `message` exist now: its fate may be settled. */
+void nopal_message_is_cut(struct nopal_session *session,
+			  struct nopal_message *message);
+
+/* A segment of one of this part's kinds, with room for `length` bytes at
+ * `*ret_bytes`.  Control and opening kinds leave by nopal_control_send (which
+ * takes the segment, and cuts it to `length`); carried kinds by raising
+ * SEGMENT_TO_NET.  NULL when over budget. */
+struct nopal_segment *nopal_control_new(struct nopal_session *session,
+					const struct nopal_part *part, unsigned kind,
+					uint32_t length, uint8_t **ret_bytes);
+void nopal_control_send(struct nopal_session *session,
+			struct nopal_segment *segment, uint32_t length);
+
+/* Release this part's bit in a barrier of the segment.  Releasing a bit that
+ * is not held is a counted mistake and does nothing. */
+void nopal_release(struct nopal_session *session, const struct nopal_part *part,
+		   struct nopal_segment *segment, enum nopal_barrier barrier);
+static inline bool nopal_holds(const struct nopal_part *part,
+			       const struct nopal_segment *segment,
+			       enum nopal_barrier barrier)
+{
+	return (segment->waiting[barrier] & part->hold[barrier]) != 0;
+}
+/* Ask that a segment leaves once more: releases the caller's send bit in the
+ * new epoch and raises SEGMENT_RESEND.  False when it is done, or has not left
+ * since it last asked. */
+bool nopal_segment_resend(struct nopal_session *session, const struct nopal_part *part,
+			  struct nopal_segment *segment);
+
+/* The deliver bit of an arriving message. */
+void nopal_message_release(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_message *message);
+/* An arriving message that will never be delivered: late, a duplicate. */
+void nopal_message_discard(struct nopal_session *session,
+			   struct nopal_message *message);
+
+/* A new arriving message with the attributes of `first`; NULL over budget. */
+struct nopal_message *nopal_message_arriving(struct nopal_session *session,
+					     const struct nopal_segment *first);
+/* Put a body in place `index` (takes a reference); false: over budget, or the
+ * place is taken. */
+bool nopal_message_put(struct nopal_session *session, struct nopal_message *message,
+		       uint32_t index, struct nopal_body body);
+
+/* Wire attributes and body of a data segment as one byte string, and back: what
+ * redundancy codes over.  Pack returns its length, or 0 when `room` is short;
+ * unpack gives a segment to raise SEGMENT_FROM_NET with, or NULL. */
+uint32_t nopal_segment_pack(struct nopal_session *session,
+			    const struct nopal_segment *segment, uint8_t *bytes,
+			    uint32_t room);
+struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
+					   const uint8_t *bytes, uint32_t length);
+/* Done with a segment that nopal_segment_unpack gave, after the raise. */
+void nopal_segment_drop(struct nopal_session *session, struct nopal_segment *segment);
+/* Bytes that nopal_segment_pack needs for the longest segment of this path. */
+uint32_t nopal_pack_limit(const struct nopal_session *session);
+
+/* -------------------------------------------------------------- departures */
+
+/* Every departure of a carried segment has a packet number of its own.  The
+ * runtime keeps the departures whose status is open, oldest first. */
+struct nopal_departure {
+	struct nopal_handle segment;
+	int64_t time_ns;
+	bool open; /* not yet received, lost, timed out or superseded */
+};
+
+/* First packet number that may be open; next_packet_number when none is. */
+uint64_t nopal_oldest_departure(const struct nopal_session *session);
+uint64_t nopal_next_packet_number(const struct nopal_session *session);
+/* NULL when the number was never used or is forgotten. */
+struct nopal_departure *nopal_departure_find(struct nopal_session *session,
+					     uint64_t packet_number);
+/* The status of the departure is known. */
+void nopal_departure_settle(struct nopal_session *session, uint64_t packet_number);
+/* Settles the last departure of the segment. */
+void nopal_segment_settle(struct nopal_session *session,
+			  const struct nopal_segment *segment);
+
+/* ------------------------------------------------------ barriers, any item */
+
+/* A barrier on any data item: up to 32 members; `event` (a custom event) is
+ * raised with `item` when all have entered, once. */
+struct nopal_item_barrier {
+	uint32_t members, waiting;
+	int event;
+	void *item;
+};
+void nopal_barrier_init(struct nopal_item_barrier *barrier, int event, void *item);
+/* Returns the member's bit, or 0 when there are 32 already. */
+uint32_t nopal_barrier_join(struct nopal_item_barrier *barrier);
+void nopal_barrier_enter(struct nopal_session *session,
+			 struct nopal_item_barrier *barrier, uint32_t bit);
+
+/* ------------------------------------------------------------ small helpers */
+
+/* Which numbers of a moving window were seen: a bitmap ring over [floor, end).
+ * Zero it, then nopal_numbers_init. */
+struct nopal_numbers {
+	uint64_t floor;	  /* every number below was seen or given up */
+	uint64_t end;	  /* one past the highest seen */
+	uint64_t *bits;
+	uint32_t window;  /* numbers that it can hold: a power of two >= 64 */
+};
+enum nopal_number_is { NOPAL_NUMBER_NEW, NOPAL_NUMBER_SEEN, NOPAL_NUMBER_BEYOND };
+
+int nopal_numbers_init(struct nopal_session *session, struct nopal_numbers *numbers,
+		       uint64_t first, uint32_t window);
+/* Classify without change. */
+enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
+					uint64_t number);
+/* Mark as seen and move the floor over what is complete. */
+enum nopal_number_is nopal_numbers_mark(struct nopal_numbers *numbers,
+					uint64_t number);
+/* Give up everything below `number`: the floor moves at least there. */
+void nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number);
+
+/* Numbers to pointers, open addressing; grows in the session's memory.  Zero
+ * it before use. */
+struct nopal_map {
+	struct nopal_map_slot { uint64_t key; void *value; } *slots;
+	uint32_t used, room;
+};
+void *nopal_map_get(const struct nopal_map *map, uint64_t key);
+int nopal_map_put(struct nopal_session *session, struct nopal_map *map,
+		  uint64_t key, void *value); /* value not NULL; negative: over budget */
+void *nopal_map_take(struct nopal_map *map, uint64_t key); /* and forget it */
+
+/* A first in, first out ring of segment handles; grows in session memory. */
+struct nopal_queue {
+	struct nopal_handle *ring;
+	uint32_t head, count, room;
+};
+int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
+		     const struct nopal_segment *segment);
+int nopal_queue_push_front(struct nopal_session *session, struct nopal_queue *queue,
+			   const struct nopal_segment *segment);
+/* The first segment that still lives; drops stale handles; NULL when empty. */
+struct nopal_segment *nopal_queue_first(struct nopal_session *session,
+					struct nopal_queue *queue);
+void nopal_queue_pop(struct nopal_queue *queue);
+
+/* a*b/c in 128 bits, rounded down; c > 0; saturates. */
+uint64_t nopal_scale(uint64_t a, uint64_t b, uint64_t c);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parameters.c -- the keys of a section become the int64_t of its struct.
+ *
+ * A size in `seg` stays a number of segments until the header is known:
+ * nopal__compose_resolve().  A microprotocol's own validate() runs before that
+ * with segments of a nominal length, so that its problems show with all others.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "composing.h"
+#include "problems.h"
+#include "units.h"
+
+/* Near what an Ethernet frame carries (RFC 894: 1500) less our headers. */
+enum { PARAMETERS_NOMINAL_SEGMENT_BYTES = 1440 };
+
+static int64_t *parameters_at(void *parameters,
+			      const struct nopal_parameter *parameter)
+{
+	return (int64_t *)(void *)((char *)parameters + parameter->offset);
+}
+
+int64_t nopal__parameter_get(const void *parameters,
+			     const struct nopal_parameter *parameter)
+{
+	int64_t value;
+
+	memcpy(&value, (const char *)parameters + parameter->offset,
+	       sizeof(value));
+	return value;
+}
+
+static size_t parameters_count(const struct nopal_microprotocol *one)
+{
+	size_t count = 0;
+
+	while (one->parameters && one->parameters[count].name)
+		count++;
+	return count;
+}
+
+static void parameters_put(struct nopal_member *member, size_t index,
+			   struct nopal_quantity quantity)
+{
+	const struct nopal_parameter *parameter =
+		&member->microprotocol->parameters[index];
+
+	*parameters_at(member->parameters, parameter) = quantity.value;
+	member->in_segments[index] = quantity.in_segments;
+}
+
+/* ------------------------------------------------------------------- reading */
+
+static void parameters_defaults(struct nopal_member *member)
+{
+	const struct nopal_parameter *table = member->microprotocol->parameters;
+	size_t count = parameters_count(member->microprotocol);
+
+	for (size_t i = 0; i < count; i++) {
+		struct nopal_quantity quantity = { 0 };
+
+		if (table[i].initial &&
+		    nopal__quantity_read(table[i].initial, table[i].unit,
+					 table[i].choices, "", &quantity, NULL))
+			parameters_put(member, i, quantity);
+	}
+}
+
+static void parameters_say_unknown(const struct nopal_member *member,
+				   const struct nopal_config_key *key,
+				   struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *one = member->microprotocol;
+	size_t count = parameters_count(one);
+	const char **names = nopal__zeroed(count + 1, sizeof(*names));
+	struct nopal_text all = { 0 };
+	char *fix;
+
+	for (size_t i = 0; i < count; i++) {
+		names[i] = one->parameters[i].name;
+		nopal__append(&all, "%s%s", i ? " " : "its keys are ",
+			      names[i]);
+	}
+	fix = nopal__suggestion(key->name, names,
+				count ? all.text : "remove it: it has no keys");
+	nopal_problems_add(problems, key->place.file, key->place.line, fix,
+			   "%s has no key `%s`", one->name, key->name);
+	free(fix);
+	free(all.text);
+	free(names);
+}
+
+static size_t parameters_find(const struct nopal_microprotocol *one,
+			      const char *name)
+{
+	size_t count = parameters_count(one);
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(one->parameters[i].name, name) == 0)
+			return i;
+	}
+	return count;
+}
+
+static void parameters_key(struct nopal_member *member,
+			   const struct nopal_config_key *key,
+			   struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *one = member->microprotocol;
+	size_t index = parameters_find(one, key->name);
+	const struct nopal_parameter *parameter;
+	struct nopal_quantity quantity;
+	struct nopal_problems found;
+	char *what;
+
+	if (index == parameters_count(one)) {
+		parameters_say_unknown(member, key, problems);
+		return;
+	}
+	parameter = &one->parameters[index];
+	what = nopal__printed("%s.%s", one->name, key->name);
+	nopal_problems_init(&found);
+	if (nopal__quantity_read(key->value, parameter->unit, parameter->choices,
+				 what, &quantity, &found) &&
+	    !nopal__quantity_outside(quantity, parameter->unit, parameter->least,
+				     parameter->most, what, &found))
+		parameters_put(member, index, quantity);
+	nopal__problems_move(problems, &found, key->place, NULL);
+	free(what);
+}
+
+void nopal__parameters_read(struct nopal_member *member,
+			    const struct nopal_config_section *section,
+			    struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *one = member->microprotocol;
+
+	if (one->parameters_size)
+		member->parameters = nopal__zeroed(1, one->parameters_size);
+	member->in_segments = nopal__zeroed(parameters_count(one), sizeof(bool));
+	parameters_defaults(member);
+	for (size_t i = 0; section && i < section->key_count; i++)
+		parameters_key(member, &section->keys[i], problems);
+}
+
+/* ---------------------------------------------------------------- validation */
+
+/* nopal_problem() wrote "PARAMETER: cause": the key of that name, if set. */
+static struct nopal_place
+parameters_place(const struct nopal_member *member,
+		 const struct nopal_config_section *section, const char *cause)
+{
+	for (size_t i = 0; section && i < section->key_count; i++) {
+		const struct nopal_config_key *key = &section->keys[i];
+		size_t length = strlen(key->name);
+
+		if (strncmp(cause, key->name, length) == 0 &&
+		    cause[length] == ':')
+			return key->place;
+	}
+	return member->place;
+}
+
+/* Puts file and line to what validate() found. */
+static void parameters_move(const struct nopal_member *member,
+			    const struct nopal_config_section *section,
+			    struct nopal_problems *found,
+			    struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		const struct nopal_problem_entry *entry = &found->entries[i];
+		struct nopal_place place =
+			parameters_place(member, section, entry->cause);
+
+		nopal_problems_add(problems, place.file, place.line, entry->fix,
+				   "%s.%s", member->microprotocol->name,
+				   entry->cause);
+	}
+	nopal_problems_fini(found);
+}
+
+static int64_t parameters_scaled(int64_t segments, uint32_t segment_bytes)
+{
+	int64_t bytes;
+
+	return __builtin_mul_overflow(segments, segment_bytes, &bytes) ?
+		       INT64_MAX :
+		       bytes;
+}
+
+static void parameters_to_bytes(const struct nopal_member *member,
+				void *parameters, uint32_t segment_bytes)
+{
+	const struct nopal_parameter *table = member->microprotocol->parameters;
+	size_t count = parameters_count(member->microprotocol);
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t *value = parameters_at(parameters, &table[i]);
+
+		if (member->in_segments[i])
+			*value = parameters_scaled(*value, segment_bytes);
+	}
+}
+
+void nopal__parameters_validate(const struct nopal_member *member,
+				const struct nopal_config_section *section,
+				struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *one = member->microprotocol;
+	struct nopal_problems found;
+	void *nominal;
+
+	if (!one->validate)
+		return;
+	nominal = nopal__zeroed(1, one->parameters_size);
+	if (one->parameters_size)
+		memcpy(nominal, member->parameters, one->parameters_size);
+	parameters_to_bytes(member, nominal, PARAMETERS_NOMINAL_SEGMENT_BYTES);
+	nopal_problems_init(&found);
+	one->validate(nominal, &found);
+	parameters_move(member, section, &found, problems);
+	free(nominal);
+}
+
+/* --------------------------------------------------------------- resolution */
+
+/* A bound in bytes as text; NULL stays NULL.  Caller frees. */
+static char *parameters_bound(const char *bound, uint32_t segment_bytes)
+{
+	struct nopal_quantity limit;
+
+	if (!bound ||
+	    !nopal__quantity_read(bound, NOPAL_SIZE, NULL, "", &limit, NULL))
+		return NULL;
+	if (limit.in_segments)
+		limit.value = parameters_scaled(limit.value, segment_bytes);
+	return nopal__printed("%" PRId64 "B", limit.value);
+}
+
+static void parameters_range(const struct nopal_member *member,
+			     const struct nopal_parameter *parameter,
+			     uint32_t segment_bytes,
+			     struct nopal_problems *problems)
+{
+	struct nopal_quantity quantity = {
+		.value = nopal__parameter_get(member->parameters, parameter),
+	};
+	char *least = parameters_bound(parameter->least, segment_bytes);
+	char *most = parameters_bound(parameter->most, segment_bytes);
+	char *what = nopal__printed("%s.%s", member->microprotocol->name,
+				    parameter->name);
+	struct nopal_problems found;
+
+	nopal_problems_init(&found);
+	nopal__quantity_outside(quantity, NOPAL_SIZE, least, most, what, &found);
+	nopal__problems_move(problems, &found, member->place, NULL);
+	free(what);
+	free(most);
+	free(least);
+}
+
+static void parameters_resolve(struct nopal_member *member,
+			       uint32_t segment_bytes,
+			       struct nopal_problems *problems)
+{
+	const struct nopal_parameter *table = member->microprotocol->parameters;
+	size_t count = parameters_count(member->microprotocol);
+
+	if (!count)
+		return;
+	parameters_to_bytes(member, member->parameters, segment_bytes);
+	for (size_t i = 0; i < count; i++) {
+		if (table[i].unit == NOPAL_SIZE)
+			parameters_range(member, &table[i], segment_bytes,
+					 problems);
+		member->in_segments[i] = false;
+	}
+	nopal__parameters_validate(member, NULL, problems);
+}
+
+int nopal__compose_resolve(struct nopal_composition *composition,
+			   uint32_t segment_bytes,
+			   struct nopal_problems *problems)
+{
+	size_t errors = problems->errors;
+
+	for (size_t i = 0; i < composition->layer_count; i++) {
+		struct nopal_composed_layer *layer = &composition->layers[i];
+
+		for (size_t j = 0; j < layer->count; j++)
+			parameters_resolve(&layer->members[j], segment_bytes,
+					   problems);
+	}
+	return problems->errors == errors ? 0 : -EINVAL;
+}

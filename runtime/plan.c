@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.c -- sealing: from a checked composition to flat arrays, slots, masks
+ * and a header plan.
+ *
+ * What both peers must number alike (kinds, header fields) goes by the names of
+ * the microprotocols, never by the order in a config; what is local goes by the
+ * config's order.  seal_wire.c lays out kinds and headers.
+ */
+#include <string.h>
+
+#include "compose.h"
+#include "seal.h"
+#include "session.h"
+
+enum {
+	ALIGNMENT = 16,
+	MTU_DEFAULT = 1500,	/* Ethernet */
+	HANDLER_ROOM = 256,	/* bindings of one event in a layer */
+};
+static const uint64_t BUDGET_BYTES = UINT64_C(256) << 20;
+static const uint32_t BUDGET_OBJECTS = 1u << 20;
+static const uint64_t BUDGET_SEND_BYTES = UINT64_C(4) << 20;
+static const int64_t BUDGET_HOLD_NS = 10 * NOPAL_SECOND;
+static const uint64_t MESSAGE_LIMIT = UINT64_C(16) << 20;
+
+static uint32_t align(size_t bytes)
+{
+	return (uint32_t)((bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
+}
+
+/* ------------------------------------------------------------ shared variables */
+
+static uint32_t shared_find(const struct nopal_layer *layer, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < layer->shared_count && strcmp(layer->shared_name[i], name) != 0)
+		i++;
+	return i;
+}
+
+static void shared_add(struct nopal_layer *layer, const struct nopal_shared *shared)
+{
+	uint32_t i = shared_find(layer, shared->name);
+
+	if (i < layer->shared_count) {
+		if (shared->access == NOPAL_WRITE)
+			layer->shared_initial[i] = shared->initial;
+		return;
+	}
+	layer->shared_name = realloc(layer->shared_name,
+				     (i + 1) * sizeof(*layer->shared_name));
+	layer->shared_initial = realloc(layer->shared_initial,
+					(i + 1) * sizeof(*layer->shared_initial));
+	if (!layer->shared_name || !layer->shared_initial)
+		abort();
+	layer->shared_name[i] = shared->name;
+	layer->shared_initial[i] = shared->initial;
+	layer->shared_count++;
+}
+
+static void seal_shared(struct nopal_layer *layer, struct nopal_part *parts)
+{
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const struct nopal_shared *shared = parts[p].microprotocol->shared;
+
+		for (unsigned i = 0; shared && shared[i].name; i++)
+			shared_add(layer, &shared[i]);
+	}
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const struct nopal_shared *shared = parts[p].microprotocol->shared;
+
+		for (unsigned i = 0; shared && shared[i].name; i++)
+			parts[p].shared[i] =
+				(uint8_t)shared_find(layer, shared[i].name);
+	}
+}
+
+/* ---------------------------------------------------------------- hold bits */
+
+static unsigned hold_bit(struct nopal_layer *layer, struct nopal_part *part,
+			 const struct nopal_hold *hold)
+{
+	unsigned bit = 0;
+
+	while (layer->hold_part[hold->barrier][bit] &&
+	       layer->hold_part[hold->barrier][bit] != part)
+		bit++;
+	if (!layer->hold_part[hold->barrier][bit])
+		layer->hold_why[hold->barrier][bit] = hold->why;
+	layer->hold_part[hold->barrier][bit] = part;
+	return bit;
+}
+
+static void hold_on_kind(struct nopal_layer *layer, const struct nopal_hold *hold,
+			 uint8_t code, uint32_t mask)
+{
+	layer->hold[hold->barrier][code] |= mask;
+	if (hold->barrier == NOPAL_SEND && !hold->sticky)
+		layer->rearm[code] |= mask;
+}
+
+static void seal_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
+		       struct nopal_part *part)
+{
+	const struct nopal_hold *hold = part->microprotocol->holds;
+
+	for (; hold && hold->why; hold++) {
+		uint32_t mask = UINT32_C(1) << hold_bit(layer, part, hold);
+
+		part->hold[hold->barrier] = mask;
+		if (hold->barrier == NOPAL_DELIVER) {
+			layer->deliver |= mask;
+			continue;
+		}
+		for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
+			if (nopal__kind_wanted(plan, part, hold->kinds, code))
+				hold_on_kind(layer, hold, code, mask);
+	}
+}
+
+/* ------------------------------------------------------------------- calls */
+
+static uint32_t calls_of_kind(const struct nopal_plan *plan, const struct nopal_layer *layer,
+			      const struct nopal_ordered *order, size_t count, uint8_t code,
+			      struct nopal_call *ret_calls)
+{
+	uint32_t made = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct nopal_part *part =
+			&plan->parts[layer->first_part + order[i].member];
+		const struct nopal_binding *binding =
+			&part->microprotocol->bindings[order[i].binding];
+
+		if (nopal__kind_wanted(plan, part, binding->kinds, code))
+			ret_calls[made++] = (struct nopal_call){ binding->run, part };
+	}
+	return made;
+}
+
+static bool about_segments(unsigned event)
+{
+	return strcmp(nopal_event_argument(event), "struct nopal_segment") == 0;
+}
+
+/* Calls are stored behind one another; the table points into the store. */
+static void seal_event(const struct nopal_plan *plan, struct nopal_layer *layer,
+		       const struct nopal_composed_layer *composed, unsigned event,
+		       uint32_t *used, uint32_t *room)
+{
+	struct nopal_ordered order[HANDLER_ROOM];
+	size_t count = nopal__compose_order(composed, (enum nopal_event)event, NULL, NULL,
+					    order, HANDLER_ROOM);
+	uint8_t kinds = about_segments(event) ? NOPAL_KIND_ROOM : 1;
+
+	if (count > HANDLER_ROOM)
+		count = HANDLER_ROOM;
+	for (uint8_t code = 0; code < kinds; code++) {
+		if (*used + count > *room) {
+			*room = (*room + (uint32_t)count) * 2;
+			layer->call_store = realloc(layer->call_store,
+						    *room * sizeof(struct nopal_call));
+			if (!layer->call_store)
+				abort();
+		}
+		layer->calls[event][code].count =
+			calls_of_kind(plan, layer, order, count, code,
+				      layer->call_store + *used);
+		*used += layer->calls[event][code].count;
+	}
+}
+
+static void seal_calls(const struct nopal_plan *plan, struct nopal_layer *layer,
+		       const struct nopal_composed_layer *composed)
+{
+	uint32_t used = 0, room = HANDLER_ROOM;
+
+	layer->call_store = calloc(room, sizeof(struct nopal_call));
+	if (!layer->call_store)
+		abort();
+	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
+		seal_event(plan, layer, composed, event, &used, &room);
+	used = 0;
+	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
+		for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
+			layer->calls[event][code].call = layer->call_store + used;
+			used += layer->calls[event][code].count;
+		}
+}
+
+/* ------------------------------------------------------------ states, timers */
+
+static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
+{
+	const struct nopal_timer *timer = part->microprotocol->timers;
+
+	part->first_timer = (uint8_t)layer->timer_count;
+	for (; timer && timer->name; timer++) {
+		layer->timers = realloc(layer->timers, (layer->timer_count + 1) *
+							       sizeof(*layer->timers));
+		if (!layer->timers)
+			abort();
+		layer->timers[layer->timer_count++] =
+			(struct nopal_timer_plan){ timer, part };
+	}
+}
+
+static void seal_states(const struct nopal_plan *plan, struct nopal_layer *layer,
+			struct nopal_part *parts)
+{
+	uint32_t at = align(sizeof(struct nopal_core));
+
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		parts[p].state = at;
+		at += align(parts[p].microprotocol->state_size);
+	}
+	layer->shared_at = at;
+	layer->session_bytes = at + layer->shared_count * (uint32_t)sizeof(int64_t) +
+			       plan->serial_count * (uint32_t)sizeof(uint64_t);
+}
+
+/* ------------------------------------------------------------------- sealing */
+
+static void seal_parts(struct nopal_plan *plan, const struct nopal_composition *composition)
+{
+	uint32_t index = 0;
+
+	for (size_t l = 0; l < composition->layer_count; l++)
+		plan->part_count += (uint32_t)composition->layers[l].count;
+	plan->layer_count = (uint32_t)composition->layer_count;
+	plan->layers = calloc(plan->layer_count, sizeof(*plan->layers));
+	plan->parts = calloc(plan->part_count, sizeof(*plan->parts));
+	if (!plan->layers || !plan->parts)
+		abort();
+	for (size_t l = 0; l < composition->layer_count; l++) {
+		const struct nopal_composed_layer *composed = &composition->layers[l];
+
+		plan->layers[l] = (struct nopal_layer){
+			.name = composed->name,
+			.plan = plan,
+			.index = (uint8_t)l,
+			.first_part = (uint8_t)index,
+			.part_count = (uint8_t)composed->count,
+		};
+		for (size_t m = 0; m < composed->count; m++, index++) {
+			plan->parts[index].microprotocol =
+				composed->members[m].microprotocol;
+			plan->parts[index].parameters = composed->members[m].parameters;
+			plan->parts[index].index = (uint8_t)index;
+		}
+	}
+}
+
+static void seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
+		       const struct nopal_composed_layer *composed)
+{
+	struct nopal_part *parts = &plan->parts[layer->first_part];
+
+	seal_shared(layer, parts);
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		seal_holds(plan, layer, &parts[p]);
+		seal_timers(layer, &parts[p]);
+		if (nopal__answers(parts[p].microprotocol, "connection"))
+			layer->connection = &parts[p];
+	}
+	seal_calls(plan, layer, composed);
+	seal_states(plan, layer, parts);
+}
+
+static const struct nopal_part *bottom_provider(const struct nopal_plan *plan,
+						const char *role)
+{
+	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
+
+	for (uint32_t p = 0; p < bottom->part_count; p++)
+		if (nopal__answers(plan->parts[bottom->first_part + p].microprotocol, role))
+			return &plan->parts[bottom->first_part + p];
+	return NULL;
+}
+
+static uint32_t mtu_of(const struct nopal_plan *plan)
+{
+	const struct nopal_part *part = bottom_provider(plan, "message_segments");
+	const struct nopal_parameter *parameter =
+		part ? part->microprotocol->parameters : NULL;
+
+	for (; parameter && parameter->name; parameter++)
+		if (strcmp(parameter->name, "mtu") == 0)
+			return (uint32_t)nopal__parameter_get(part->parameters, parameter);
+	return MTU_DEFAULT;
+}
+
+/* A kind that wraps a packed data segment must fit a datagram too. */
+static void leave_room_around(struct nopal_plan *plan, const struct nopal_kind_plan *kind)
+{
+	uint32_t used = 1 + NOPAL_ID_BYTES + kind->header.bytes + plan->trailer_bytes +
+			kind->around + plan->kinds[NOPAL_KIND_DATA].header.bytes;
+
+	if (kind->around && plan->datagram_bytes - used < plan->body_bytes)
+		plan->body_bytes = plan->datagram_bytes - used;
+}
+
+static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
+{
+	uint32_t introduction = plan->admission ? 0 : NOPAL_FINGERPRINT_BYTES;
+	uint32_t used;
+
+	plan->datagram_bytes = mtu_of(plan) - NOPAL_UDP_BYTES;
+	plan->trailer_bytes = plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
+	plan->header_bytes = 1 + NOPAL_ID_BYTES + plan->kinds[NOPAL_KIND_DATA].header.bytes;
+	used = plan->header_bytes + plan->trailer_bytes + introduction;
+	if (used >= plan->datagram_bytes) {
+		nopal_problems_add(problems, plan->name, 0, "raise the MTU",
+				   "an MTU of %u bytes leaves no room for a body",
+				   mtu_of(plan));
+		return -1;
+	}
+	plan->body_bytes = plan->datagram_bytes - used;
+	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_ROOM; code++)
+		leave_room_around(plan, &plan->kinds[code]);
+	return 0;
+}
+
+/* Of the top layer; a lower layer must take what the layer above sends. */
+static void seal_message_limit(struct nopal_plan *plan, uint64_t wanted)
+{
+	plan->message_limit = wanted ? wanted : MESSAGE_LIMIT;
+	for (uint32_t p = 0; p < plan->layers[0].part_count; p++) {
+		const struct nopal_part *part = &plan->parts[p];
+		uint64_t limit = plan->body_bytes;
+
+		if (!nopal__answers(part->microprotocol, "message_segments"))
+			continue;
+		if (part->microprotocol->message_limit)
+			limit = part->microprotocol->message_limit(part->parameters,
+								   plan->body_bytes);
+		if (limit < plan->message_limit)
+			plan->message_limit = limit;
+	}
+}
+
+static void seal_budget(struct nopal_plan *plan, const struct nopal_budget *wanted)
+{
+	plan->budget = *wanted;
+	if (!plan->budget.bytes)
+		plan->budget.bytes = BUDGET_BYTES;
+	if (!plan->budget.objects)
+		plan->budget.objects = BUDGET_OBJECTS;
+	if (!plan->budget.send_bytes)
+		plan->budget.send_bytes = BUDGET_SEND_BYTES;
+	if (!plan->budget.hold_ns)
+		plan->budget.hold_ns = BUDGET_HOLD_NS;
+}
+
+static void seal_stages(struct nopal_plan *plan)
+{
+	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
+
+	for (uint32_t p = 0; p < bottom->part_count; p++) {
+		const struct nopal_part *part = &plan->parts[bottom->first_part + p];
+
+		if (part->microprotocol->seal)
+			plan->seal = part;
+		if (part->microprotocol->admission)
+			plan->admission = part;
+	}
+}
+
+static char *text_copy(const char *text)
+{
+	char *copy = strdup(text ? text : "");
+
+	if (!copy)
+		abort();
+	return copy;
+}
+
+static struct nopal_plan *seal_plan(struct nopal_composition *composition,
+				    struct nopal_problems *problems)
+{
+	struct nopal_plan *plan = calloc(1, sizeof(*plan));
+
+	if (!plan)
+		abort();
+	plan->references = 1;
+	plan->composition = composition;
+	plan->name = text_copy(composition->config->name);
+	plan->description = text_copy(composition->config->description);
+	plan->canonical = text_copy(composition->canonical);
+	plan->fingerprint = composition->fingerprint;
+	seal_parts(plan, composition);
+	seal_stages(plan);
+	if (nopal__seal_wire(plan, problems) < 0 || seal_sizes(plan, problems) < 0 ||
+	    nopal__compose_resolve(composition, plan->body_bytes, problems) < 0) {
+		nopal_plan_unref(plan);
+		return NULL;
+	}
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		seal_layer(plan, &plan->layers[l], &composition->layers[l]);
+	seal_message_limit(plan, composition->config->message_limit_bytes);
+	seal_budget(plan, &composition->config->budget);
+	nopal__seal_fields(plan);
+	return plan;
+}
+
+static struct nopal_plan *plan_of(struct nopal_config *config,
+				  struct nopal_problems *problems)
+{
+	size_t errors = problems->errors;
+	struct nopal_composition *composition = nopal__compose(config, problems);
+
+	if (composition && problems->errors == errors)
+		return seal_plan(composition, problems);
+	nopal__composition_free(composition);
+	return NULL;
+}
+
+struct nopal_plan *nopal_plan_load(const char *name_or_path, const char *const *sets,
+				   struct nopal_problems *problems)
+{
+	size_t errors = problems->errors;
+	struct nopal_config *config = nopal__config_load(name_or_path, sets, problems);
+	struct nopal_plan *plan = plan_of(config, problems);
+
+	if (plan && problems->errors != errors) {
+		nopal_plan_unref(plan);
+		return NULL;
+	}
+	return plan;
+}
+
+struct nopal_plan *nopal_plan_parse(const char *text, const char *file,
+				    const char *const *sets,
+				    struct nopal_problems *problems)
+{
+	size_t errors = problems->errors;
+	struct nopal_config *config = nopal__config_parse(text, file, sets, problems);
+	struct nopal_plan *plan = plan_of(config, problems);
+
+	if (plan && problems->errors != errors) {
+		nopal_plan_unref(plan);
+		return NULL;
+	}
+	return plan;
+}
+
+struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan)
+{
+	plan->references++;
+	return plan;
+}
+
+void nopal_plan_unref(struct nopal_plan *plan)
+{
+	if (!plan || --plan->references)
+		return;
+	for (uint32_t l = 0; l < plan->layer_count; l++) {
+		free(plan->layers[l].call_store);
+		free(plan->layers[l].shared_name);
+		free(plan->layers[l].shared_initial);
+		free(plan->layers[l].timers);
+	}
+	free(plan->layers);
+	free(plan->parts);
+	free(plan->fields);
+	nopal__composition_free(plan->composition);
+	free(plan->name);
+	free(plan->description);
+	free(plan->canonical);
+	free(plan);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.h -- a sealed composition: what a checked config becomes, once, before
+ * any session of it runs.  Immutable, shared by all its sessions.
+ *
+ * A layer holds per (event, kind) a flat array of calls, the masks of its
+ * barriers, its shared variables and its timers.  Attributes and the header are
+ * the stack's: slots are numbered through all layers, so a layer costs no
+ * header of its own.
+ */
+#ifndef NOPAL_PLAN_H
+#define NOPAL_PLAN_H
+
+#include "microprotocol.h"
+#include "nopal.h"
+
+/* Wire codes of segment kinds: five bits. */
+enum {
+	NOPAL_KIND_DATA,	 /* a segment of a message */
+	NOPAL_KIND_DATA_OPENING, /* the same, from a peer whose session id for us is not known */
+	NOPAL_KIND_CONNECT,	 /* an opening request */
+	NOPAL_KIND_REPLY,	 /* stateless, from a listener */
+	NOPAL_KIND_ABORT,	 /* the peer ended its session */
+	NOPAL_KIND_FIRST_OWN,	 /* microprotocols' kinds from here */
+	NOPAL_KIND_ROOM = 32,
+};
+
+enum {
+	NOPAL_EVENT_COUNT = NOPAL_CUSTOM,
+	NOPAL_CUSTOM_ROOM = 16,	   /* events that one session may create */
+	NOPAL_SLOT_ROOM = 32,	   /* attributes of a stack */
+	NOPAL_HOLD_ROOM = 31,	   /* bits of one barrier; the last is the runtime's */
+	NOPAL_LAYER_ROOM = 4,
+	NOPAL_ID_BYTES = 4,
+	NOPAL_FINGERPRINT_BYTES = 8,
+	NOPAL_CHECK_BYTES = 8,
+	NOPAL_UDP_BYTES = 28, /* IPv4 and UDP headers, part of the MTU */
+};
+
+/* The layer below reports a segment done by this bit of the done barrier. */
+#define NOPAL_HOLD_BELOW (UINT32_C(1) << 31)
+
+struct nopal_call {
+	union nopal_handler run;
+	const struct nopal_part *part;
+};
+
+struct nopal_calls {
+	uint32_t count;
+	struct nopal_call *call;
+};
+
+/* One field of a header. */
+struct nopal_field {
+	uint8_t slot;
+	uint8_t bytes;
+	bool serial;
+	uint8_t reference; /* index of a serial attribute's reference in a session */
+};
+
+struct nopal_header {
+	uint8_t count;
+	uint32_t bytes; /* of the fields */
+	struct nopal_field fields[NOPAL_SLOT_ROOM];
+};
+
+struct nopal_kind_plan {
+	const char *name; /* NULL: no such kind */
+	enum nopal_kind_class class;
+	const struct nopal_part *part; /* whose kind; NULL: the runtime's */
+	uint16_t around;
+	struct nopal_header header;
+};
+
+struct nopal_timer_plan {
+	const struct nopal_timer *timer;
+	const struct nopal_part *part;
+};
+
+struct nopal_layer {
+	const char *name;
+	const struct nopal_plan *plan;
+	uint8_t index;	/* 0 is the top */
+	uint8_t first_part, part_count; /* in plan->parts */
+	struct nopal_calls calls[NOPAL_EVENT_COUNT][NOPAL_KIND_ROOM];
+	struct nopal_call *call_store;
+	uint32_t hold[3][NOPAL_KIND_ROOM]; /* bits held when a segment is made */
+	uint32_t rearm[NOPAL_KIND_ROOM];   /* send bits held again after a departure */
+	uint32_t deliver;		   /* bits held when a message arrives */
+	const char *hold_why[NOPAL_BARRIERS][NOPAL_HOLD_ROOM + 1];
+	const struct nopal_part *hold_part[NOPAL_BARRIERS][NOPAL_HOLD_ROOM + 1];
+	uint32_t shared_count;
+	const char **shared_name;
+	int64_t *shared_initial;
+	uint32_t timer_count;
+	struct nopal_timer_plan *timers;
+	uint32_t session_bytes; /* of one instance: core, states, shared, serials */
+	uint32_t shared_at;	/* offset of the shared variables in it */
+	uint8_t packet_number_slot; /* 0: nobody in the layer reads it */
+	const struct nopal_part *connection; /* role; NULL: nobody */
+};
+
+struct nopal_plan {
+	uint32_t references;
+	char *name, *description, *canonical;
+	uint64_t fingerprint;
+	uint32_t layer_count, part_count;
+	struct nopal_layer *layers;
+	struct nopal_part *parts; /* top layer's first, in the config's order */
+	uint32_t slot_count;	  /* attributes; slot 0 is the absent one */
+	const char *slot_name[NOPAL_SLOT_ROOM];
+	uint8_t serial_of[NOPAL_SLOT_ROOM]; /* reference index + 1, or 0 */
+	uint32_t serial_count;
+	uint8_t above_kind_slot; /* kind of a segment of an upper layer */
+	struct nopal_kind_plan kinds[NOPAL_KIND_ROOM];
+	const struct nopal_part *seal;	 /* NULL: none */
+	const struct nopal_part *admission; /* NULL: connectionless */
+	struct nopal_plan_field *fields; /* of a data datagram, for people */
+	uint32_t field_count;
+	uint32_t header_bytes, body_bytes, trailer_bytes; /* of a data datagram */
+	uint32_t datagram_bytes;	    /* longest UDP payload */
+	uint64_t message_limit;
+	struct nopal_budget budget;
+	void *composition; /* what compose.h made: owns parameters */
+};
+
+static inline const struct nopal_microprotocol *
+nopal__part_of(const struct nopal_part *part)
+{
+	return part->microprotocol;
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue.c -- segments that wait, first in, first out.
+ *
+ * A ring of handles with a power of two of places: what was freed while it
+ * waited is found out when it comes to the front.
+ */
+#include <errno.h>
+
+#include "microprotocol.h"
+
+enum { QUEUE_FIRST_ROOM = 16 };
+
+static struct nopal_handle *queue_at(const struct nopal_queue *queue,
+				     uint32_t place)
+{
+	return &queue->ring[(queue->head + place) & (queue->room - 1)];
+}
+
+static int queue_grow(struct nopal_session *session, struct nopal_queue *queue)
+{
+	struct nopal_handle *ring;
+	uint32_t room;
+
+	if (queue->room > UINT32_MAX / 2)
+		return -ENOMEM;
+	room = queue->room ? queue->room * 2 : QUEUE_FIRST_ROOM;
+	ring = nopal_alloc(session, room * sizeof(*ring));
+	if (!ring)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < queue->count; i++)
+		ring[i] = *queue_at(queue, i);
+	if (queue->ring)
+		nopal_free(session, queue->ring);
+	queue->ring = ring;
+	queue->room = room;
+	queue->head = 0;
+	return 0;
+}
+
+int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
+		     const struct nopal_segment *segment)
+{
+	if (queue->count == queue->room) {
+		int error = queue_grow(session, queue);
+
+		if (error < 0)
+			return error;
+	}
+	*queue_at(queue, queue->count++) = segment->handle;
+	return 0;
+}
+
+int nopal_queue_push_front(struct nopal_session *session,
+			   struct nopal_queue *queue,
+			   const struct nopal_segment *segment)
+{
+	if (queue->count == queue->room) {
+		int error = queue_grow(session, queue);
+
+		if (error < 0)
+			return error;
+	}
+	queue->head = (queue->head - 1) & (queue->room - 1);
+	queue->count++;
+	*queue_at(queue, 0) = segment->handle;
+	return 0;
+}
+
+struct nopal_segment *nopal_queue_first(struct nopal_session *session,
+					struct nopal_queue *queue)
+{
+	while (queue->count) {
+		struct nopal_segment *segment =
+			nopal_segment_find(session, *queue_at(queue, 0));
+
+		if (segment)
+			return segment;
+		nopal_queue_pop(queue);
+	}
+	return NULL;
+}
+
+void nopal_queue_pop(struct nopal_queue *queue)
+{
+	if (!queue->count)
+		return;
+	queue->head = (queue->head + 1) & (queue->room - 1);
+	queue->count--;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registry.c -- all microprotocols by name: built in, and loaded.
+ *
+ * A plugin is a shared object NAME.so with one symbol, `nopal_NAME`.  It is
+ * looked for beside the config that names it, in the working directory, in the
+ * folders of $NOPAL_PLUGINS (divided by ':'), and in the installed folder;
+ * what holds a '/' is a path.  It is never unloaded: plans point into it.
+ *
+ * Plans are made in any thread (the blocking calls have one each), so the list
+ * is locked.
+ */
+#include "registry.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "problems.h"
+#include "text.h"
+
+#ifndef NOPAL_PLUGINS_DIR
+#define NOPAL_PLUGINS_DIR "/usr/local/lib/nopal"
+#endif
+
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static const struct nopal_microprotocol **registry; /* by name */
+static size_t registry_count;
+
+/* Where it is, or where it would be. */
+static size_t registry_place(const char *name)
+{
+	size_t low = 0, high = registry_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(registry[middle]->name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static const struct nopal_microprotocol *registry_get(const char *name)
+{
+	size_t place = registry_place(name);
+
+	if (place == registry_count || strcmp(registry[place]->name, name) != 0)
+		return NULL;
+	return registry[place];
+}
+
+static void registry_insert(const struct nopal_microprotocol *microprotocol)
+{
+	size_t place = registry_place(microprotocol->name);
+
+	registry = nopal__one_more(registry, registry_count, sizeof(*registry));
+	memmove(registry + place + 1, registry + place,
+		(registry_count - place) * sizeof(*registry));
+	registry[place] = microprotocol;
+	registry_count++;
+}
+
+/* Under the lock. */
+static void registry_fill(void)
+{
+	static bool filled;
+
+	for (size_t i = 0; !filled && nopal__builtin[i]; i++)
+		registry_insert(nopal__builtin[i]);
+	filled = true;
+}
+
+size_t nopal_registry_count(void)
+{
+	size_t count;
+
+	pthread_mutex_lock(&registry_lock);
+	registry_fill();
+	count = registry_count;
+	pthread_mutex_unlock(&registry_lock);
+	return count;
+}
+
+const struct nopal_microprotocol *nopal_registry_at(size_t index)
+{
+	const struct nopal_microprotocol *found = NULL;
+
+	pthread_mutex_lock(&registry_lock);
+	registry_fill();
+	if (index < registry_count)
+		found = registry[index];
+	pthread_mutex_unlock(&registry_lock);
+	return found;
+}
+
+const struct nopal_microprotocol *nopal_registry_find(const char *name)
+{
+	const struct nopal_microprotocol *found;
+
+	pthread_mutex_lock(&registry_lock);
+	registry_fill();
+	found = registry_get(name);
+	pthread_mutex_unlock(&registry_lock);
+	return found;
+}
+
+const char **nopal__registry_names(void)
+{
+	const char **names;
+
+	pthread_mutex_lock(&registry_lock);
+	registry_fill();
+	names = nopal__zeroed(registry_count + 1, sizeof(*names));
+	for (size_t i = 0; i < registry_count; i++)
+		names[i] = registry[i]->name;
+	pthread_mutex_unlock(&registry_lock);
+	return names;
+}
+
+bool nopal__registry_add(const struct nopal_microprotocol *microprotocol,
+			 const char *origin, struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *same;
+
+	if (!nopal__descriptor_check(microprotocol, origin, problems))
+		return false;
+	pthread_mutex_lock(&registry_lock);
+	registry_fill();
+	same = registry_get(microprotocol->name);
+	if (!same)
+		registry_insert(microprotocol);
+	pthread_mutex_unlock(&registry_lock);
+	if (same && same != microprotocol)
+		nopal_problems_add(problems, origin, 0,
+				   "give it a name of its own",
+				   "there is a microprotocol `%s` already",
+				   microprotocol->name);
+	return !same || same == microprotocol;
+}
+
+/* ------------------------------------------------------------------- plugins */
+
+/* Folders where NAME.so may lie, in the order of looking. */
+static char *registry_folders(const char *beside)
+{
+	const char *named = getenv("NOPAL_PLUGINS");
+	struct nopal_text folders = { 0 };
+
+	if (beside && *beside)
+		nopal__append(&folders, "%s:", beside);
+	nopal__append(&folders, ".:");
+	if (named && *named)
+		nopal__append(&folders, "%s:", named);
+	nopal__append(&folders, "%s", NOPAL_PLUGINS_DIR);
+	return folders.text;
+}
+
+/* Path of the shared object, or NULL; caller frees. */
+static char *registry_search(const char *name, const char *folders)
+{
+	while (folders) {
+		const char *folder;
+		size_t length = nopal__next_word(&folders, ':', &folder);
+		char *path = nopal__printed("%.*s/%s.so", (int)length, folder,
+					    name);
+
+		if (access(path, R_OK) == 0)
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* "folder/vegas2.so" declares nopal_vegas2. */
+static char *registry_symbol(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	const char *dot = strchr(base, '.');
+	size_t length = dot ? (size_t)(dot - base) : strlen(base);
+
+	return nopal__printed("nopal_%.*s", (int)length, base);
+}
+
+static int registry_open(const char *path, struct nopal_problems *problems)
+{
+	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const struct nopal_microprotocol *found;
+	char *symbol;
+
+	if (!object) {
+		nopal_problems_add(problems, path, 0,
+				   "build it with -shared -fPIC against this "
+				   "version of microprotocol.h",
+				   "the plugin does not load: %s", dlerror());
+		return -ENOEXEC;
+	}
+	symbol = registry_symbol(path);
+	found = dlsym(object, symbol);
+	if (!found)
+		nopal_problems_add(problems, path, 0,
+				   "name the file after its microprotocol",
+				   "the plugin has no symbol `%s`", symbol);
+	free(symbol);
+	if (found && nopal__registry_add(found, path, problems))
+		return 0;
+	dlclose(object);
+	return -ENOEXEC;
+}
+
+int nopal_plugin_load(const char *name_or_path, const char *beside,
+		      struct nopal_problems *problems)
+{
+	char *folders, *path;
+	int result = -ENOENT;
+
+	if (strchr(name_or_path, '/'))
+		return registry_open(name_or_path, problems);
+	if (nopal_registry_find(name_or_path))
+		return 0;
+	folders = registry_folders(beside);
+	path = registry_search(name_or_path, folders);
+	if (path)
+		result = registry_open(path, problems);
+	else
+		nopal_problems_add(problems, NULL, 0,
+				   "put its folder into $NOPAL_PLUGINS, or "
+				   "write a path",
+				   "there is no plugin %s.so; looked in %s",
+				   name_or_path, folders);
+	free(path);
+	free(folders);
+	return result;
+}
+
+int nopal__plugin_load_at(const char *name_or_path, struct nopal_place place,
+			  struct nopal_problems *problems)
+{
+	const char *slash = place.file ? strrchr(place.file, '/') : NULL;
+	struct nopal_problems found;
+	char *beside;
+	int result;
+
+	beside = slash ? nopal__copy_part(place.file,
+					  (size_t)(slash - place.file)) :
+			 nopal__copy(".");
+	nopal_problems_init(&found);
+	result = nopal_plugin_load(name_or_path, beside, &found);
+	nopal__problems_move(problems, &found, place, NULL);
+	free(beside);
+	return result;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * relations.c -- needs, exclusions and roles within a layer.
+ *
+ * A need is met by another member that provides the role or has the name.  The
+ * layer itself needs one driver and one message_segments.  Where the config says
+ * `requires = auto`, the default provider of an open need is added, and theirs
+ * in turn, with a warning that says so.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "composing.h"
+#include "problems.h"
+#include "registry.h"
+
+/* Whom `requires = auto` adds where several provide a role; others: the first
+ * by name. */
+static const struct {
+	const char *role, *provider;
+} relations_defaults[] = {
+	{ "message_segments", "resize" },
+	{ "loss_detection", "duplicate_ack" },
+	{ "congestion_policy", "tcp_congestion" },
+	{ "order", "reliable_fifo" },
+};
+enum {
+	RELATIONS_DEFAULTS =
+		sizeof(relations_defaults) / sizeof(*relations_defaults),
+};
+
+/* What every layer needs; the reasons are what goes wrong otherwise. */
+static const struct nopal_relation relations_of_layer[] = {
+	{ "driver", "without a driver no segment leaves" },
+	{ "message_segments", "messages and segments would never meet" },
+	{ 0 },
+};
+
+/* An open need: of a member, or of the layer itself (member NULL). */
+struct relations_need {
+	const struct nopal_relation *relation;
+	const struct nopal_member *member;
+	struct nopal_place place;
+};
+
+/* ------------------------------------------------------------------ questions */
+
+static bool relations_provides(const struct nopal_microprotocol *one,
+			       const char *role)
+{
+	const struct nopal_role *provided = one->provides;
+
+	for (; provided && provided->name; provided++) {
+		if (strcmp(provided->name, role) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool nopal__answers(const struct nopal_microprotocol *microprotocol,
+		    const char *relation)
+{
+	const struct nopal_role *provided = microprotocol->provides;
+
+	if (nopal__word_in(relation, '|', microprotocol->name))
+		return true;
+	for (; provided && provided->name; provided++) {
+		if (nopal__word_in(relation, '|', provided->name))
+			return true;
+	}
+	return false;
+}
+
+static bool relations_met(const struct nopal_composed_layer *layer,
+			  const struct relations_need *need)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		if (&layer->members[i] != need->member &&
+		    nopal__answers(layer->members[i].microprotocol,
+				   need->relation->role))
+			return true;
+	}
+	return false;
+}
+
+static const struct nopal_relation *
+relations_excludes(const struct nopal_microprotocol *one,
+		   const struct nopal_microprotocol *other)
+{
+	const struct nopal_relation *relation = one->excludes;
+
+	for (; relation && relation->role; relation++) {
+		if (nopal__answers(other, relation->role))
+			return relation;
+	}
+	return NULL;
+}
+
+/* A role that both provide and one calls exclusive; NULL: none. */
+static const char *relations_shared_role(const struct nopal_microprotocol *one,
+					 const struct nopal_microprotocol *other)
+{
+	const struct nopal_role *role = one->provides;
+
+	for (; role && role->name; role++) {
+		if (role->exclusive && relations_provides(other, role->name))
+			return role->name;
+	}
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ providers */
+
+/* "positive_ack {}", or "one of: a {}, b {}"; NULL: nobody.  Caller frees. */
+static char *relations_providers(const char *relation)
+{
+	struct nopal_text all = { 0 };
+	size_t count = 0;
+	char *text;
+
+	for (size_t i = 0; i < nopal_registry_count(); i++) {
+		const struct nopal_microprotocol *one = nopal_registry_at(i);
+
+		if (nopal__answers(one, relation))
+			nopal__append(&all, "%s%s {}", count++ ? ", " : "",
+				      one->name);
+	}
+	if (count <= 1)
+		return all.text;
+	text = nopal__printed("one of: %s", all.text);
+	free(all.text);
+	return text;
+}
+
+static bool relations_fits(const struct nopal_composed_layer *layer,
+			   const struct nopal_microprotocol *one)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_microprotocol *other =
+			layer->members[i].microprotocol;
+
+		if (other == one || relations_excludes(one, other) ||
+		    relations_excludes(other, one) ||
+		    relations_shared_role(one, other) ||
+		    relations_shared_role(other, one))
+			return false;
+	}
+	return true;
+}
+
+static const struct nopal_microprotocol *
+relations_default(const struct nopal_composed_layer *layer, const char *relation)
+{
+	for (size_t i = 0; i < RELATIONS_DEFAULTS; i++) {
+		const struct nopal_microprotocol *one;
+
+		if (!nopal__word_in(relation, '|', relations_defaults[i].role))
+			continue;
+		one = nopal_registry_find(relations_defaults[i].provider);
+		if (one && relations_fits(layer, one))
+			return one;
+	}
+	for (size_t i = 0; i < nopal_registry_count(); i++) {
+		const struct nopal_microprotocol *one = nopal_registry_at(i);
+
+		if (nopal__answers(one, relation) && relations_fits(layer, one))
+			return one;
+	}
+	return NULL;
+}
+
+/* ---------------------------------------------------------------------- needs */
+
+typedef bool relations_visit(struct nopal_composed_layer *layer,
+			     const struct relations_need *need,
+			     struct nopal_problems *problems);
+
+/* Visits the open needs until a visit says false. */
+static bool relations_each(struct nopal_composed_layer *layer,
+			   const struct nopal_relation *relation,
+			   const struct nopal_member *member,
+			   relations_visit *visit,
+			   struct nopal_problems *problems)
+{
+	for (; relation && relation->role; relation++) {
+		struct relations_need need = {
+			.relation = relation,
+			.member = member,
+			.place = member ? member->place : layer->place,
+		};
+
+		if (!relations_met(layer, &need) &&
+		    !visit(layer, &need, problems))
+			return false;
+	}
+	return true;
+}
+
+static bool relations_open(struct nopal_composed_layer *layer,
+			   relations_visit *visit,
+			   struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+
+		if (!relations_each(layer, member->microprotocol->needs, member,
+				    visit, problems))
+			return false;
+	}
+	return relations_each(layer, relations_of_layer, NULL, visit, problems);
+}
+
+/* Members move when one is added, so the visits begin anew: false. */
+static bool relations_add(struct nopal_composed_layer *layer,
+			  const struct relations_need *need,
+			  struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *one =
+		relations_default(layer, need->relation->role);
+	const char *who = need->member ? need->member->microprotocol->name :
+					 "the layer";
+	struct nopal_place place = need->place;
+	struct nopal_member *added;
+	char *fix;
+
+	if (!one)
+		return true;
+	fix = nopal__printed("write `%s {}` to make it your own choice",
+			     one->name);
+	nopal_problems_warn(problems, place.file, place.line, fix,
+			    "added %s, because %s needs %s: %s", one->name, who,
+			    need->relation->role, need->relation->because);
+	free(fix);
+	added = nopal__member_add(layer, one, place);
+	added->added_for = need->relation->role;
+	nopal__parameters_read(added, NULL, problems);
+	return false;
+}
+
+static bool relations_say_open(struct nopal_composed_layer *layer,
+			       const struct relations_need *need,
+			       struct nopal_problems *problems)
+{
+	char *who = relations_providers(need->relation->role);
+	char *fix = who ? nopal__printed("add %s", who) :
+			  nopal__copy("nothing known provides it: is a "
+				      "`plugin` missing?");
+
+	if (need->member)
+		nopal_problems_add(problems, need->place.file, need->place.line,
+				   fix, "%s needs %s: %s",
+				   need->member->microprotocol->name,
+				   need->relation->role,
+				   need->relation->because);
+	else
+		nopal_problems_add(problems, need->place.file, need->place.line,
+				   fix, "layer `%s` has no %s: %s", layer->name,
+				   need->relation->role,
+				   need->relation->because);
+	free(fix);
+	free(who);
+	return true;
+}
+
+void nopal__relations_complete(struct nopal_composed_layer *layer, bool automatic,
+			       struct nopal_problems *problems)
+{
+	/* each round adds one that was not there: it ends */
+	while (automatic && !relations_open(layer, relations_add, problems))
+		continue;
+	relations_open(layer, relations_say_open, problems);
+}
+
+/* ------------------------------------------------------------------ conflicts */
+
+static void relations_exclusion(const struct nopal_member *one,
+				const struct nopal_member *other,
+				const struct nopal_relation *relation,
+				struct nopal_problems *problems)
+{
+	const struct nopal_member *later =
+		one->place.line > other->place.line ? one : other;
+	char *fix = nopal__printed("remove %s or %s", one->microprotocol->name,
+				   other->microprotocol->name);
+
+	nopal_problems_add(problems, later->place.file, later->place.line, fix,
+			   "%s and %s exclude each other: %s",
+			   one->microprotocol->name, other->microprotocol->name,
+			   relation->because);
+	free(fix);
+}
+
+static void relations_pair(const struct nopal_member *one,
+			   const struct nopal_member *other,
+			   struct nopal_problems *problems)
+{
+	const struct nopal_microprotocol *a = one->microprotocol;
+	const struct nopal_microprotocol *b = other->microprotocol;
+	const struct nopal_relation *relation = relations_excludes(a, b);
+	const char *role = relations_shared_role(a, b);
+	char *fix;
+
+	if (!role)
+		role = relations_shared_role(b, a);
+	if (relation)
+		relations_exclusion(one, other, relation, problems);
+	else if ((relation = relations_excludes(b, a)) != NULL)
+		relations_exclusion(other, one, relation, problems);
+	if (!role)
+		return;
+	fix = nopal__printed("keep one of %s, %s", a->name, b->name);
+	nopal_problems_add(problems, other->place.file, other->place.line, fix,
+			   "%s and %s both provide %s, of which a layer has one",
+			   a->name, b->name, role);
+	free(fix);
+}
+
+void nopal__relations_check(const struct nopal_composed_layer *layer,
+			    struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		for (size_t j = i + 1; j < layer->count; j++)
+			relations_pair(&layer->members[i], &layer->members[j],
+				       problems);
+	}
+}

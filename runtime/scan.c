@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan.c -- the names and lines of a config text: see scan.h.
+ *
+ *   statement:  WORD = VALUE | WORD { statements } | WORD "title" { statements }
+ *   VALUE:      WORD | "string" | 'string' | { VALUE, ... }
+ *
+ * Sections stand in the file or in a `layer`, nowhere else: so a section that
+ * begins inside another shows that the other was not closed.
+ */
+#include "scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum scan_kind {
+	SCAN_END,
+	SCAN_WORD,
+	SCAN_STRING,
+	SCAN_BROKEN, /* a quote that is not closed; already reported */
+	SCAN_MARK,   /* one of { } ( ) = , + */
+};
+
+struct scan_token {
+	enum scan_kind kind;
+	const char *start;
+	size_t length;
+	int line;
+};
+
+static const int scan_none = -1;
+static const char scan_marks[] = "{}()=,+";
+static const char scan_layer[] = "layer";
+
+struct scanner {
+	const char *at;
+	int line;
+	const char *file;
+	struct nopal_problems *problems;
+	struct nopal_scan *scan;
+	struct scan_token token; /* the current one */
+	int layer, section;	 /* that are open; -1: none */
+	int unclosed;		 /* sections closed for the user: a later } is theirs */
+	int written_line;	 /* of the text that is made */
+};
+
+const char *nopal__scan_name(size_t index, char *name)
+{
+	snprintf(name, NOPAL_SCAN_NAME_ROOM, "n%zu", index);
+	return name;
+}
+
+/* --------------------------------------------------------------------- tokens */
+
+static void scan_skip_line(struct scanner *scanner)
+{
+	scanner->at += strcspn(scanner->at, "\n");
+}
+
+static void scan_skip_block(struct scanner *scanner)
+{
+	int line = scanner->line;
+
+	for (scanner->at += strlen("/*"); *scanner->at; scanner->at++) {
+		if (strncmp(scanner->at, "*/", strlen("*/")) == 0) {
+			scanner->at += strlen("*/");
+			return;
+		}
+		scanner->line += *scanner->at == '\n';
+	}
+	nopal_problems_add(scanner->problems, scanner->file, line,
+			   "end the comment with */",
+			   "the comment that begins here does not end");
+}
+
+static void scan_skip_blank(struct scanner *scanner)
+{
+	for (;;) {
+		if (*scanner->at == '\n') {
+			scanner->line++;
+			scanner->at++;
+		} else if (*scanner->at && strchr(" \t\r\f", *scanner->at)) {
+			scanner->at++;
+		} else if (*scanner->at == '#' ||
+			   strncmp(scanner->at, "//", strlen("//")) == 0) {
+			scan_skip_line(scanner);
+		} else if (strncmp(scanner->at, "/*", strlen("/*")) == 0) {
+			scan_skip_block(scanner);
+		} else {
+			return;
+		}
+	}
+}
+
+static void scan_string(struct scanner *scanner)
+{
+	struct scan_token *token = &scanner->token;
+	char quote = *scanner->at++;
+	int line = scanner->line;
+
+	token->kind = SCAN_STRING;
+	for (; *scanner->at && *scanner->at != quote; scanner->at++) {
+		if (*scanner->at == '\\' && scanner->at[1])
+			scanner->at++;
+		scanner->line += *scanner->at == '\n';
+	}
+	if (*scanner->at) {
+		scanner->at++;
+		return;
+	}
+	nopal_problems_add(scanner->problems, scanner->file, line,
+			   "close it with the same quote",
+			   "the quote that opens here is not closed");
+	token->kind = SCAN_BROKEN;
+	scanner->at = token->start; /* read on behind this line */
+	scanner->line = line;
+	scan_skip_line(scanner);
+}
+
+/* ${NAME} is an environment variable, with braces of its own. */
+static void scan_word(struct scanner *scanner)
+{
+	scanner->token.kind = SCAN_WORD;
+	while (*scanner->at && !strchr(" \t\r\f\n\"'#", *scanner->at) &&
+	       !strchr(scan_marks, *scanner->at)) {
+		const char *end = NULL;
+
+		if (strncmp(scanner->at, "${", strlen("${")) == 0)
+			end = strchr(scanner->at, '}');
+		scanner->at = end ? end + 1 : scanner->at + 1;
+	}
+}
+
+static void scan_next(struct scanner *scanner)
+{
+	struct scan_token *token = &scanner->token;
+
+	scan_skip_blank(scanner);
+	*token = (struct scan_token){ .start = scanner->at,
+				      .line = scanner->line };
+	if (!*scanner->at)
+		return;
+	if (*scanner->at == '"' || *scanner->at == '\'') {
+		scan_string(scanner);
+	} else if (strchr(scan_marks, *scanner->at)) {
+		token->kind = SCAN_MARK;
+		scanner->at++;
+	} else {
+		scan_word(scanner);
+	}
+	token->length = (size_t)(scanner->at - token->start);
+}
+
+static bool scan_is(const struct scanner *scanner, char mark)
+{
+	return scanner->token.kind == SCAN_MARK && *scanner->token.start == mark;
+}
+
+static bool scan_is_value(const struct scanner *scanner)
+{
+	return scanner->token.kind == SCAN_WORD ||
+	       scanner->token.kind == SCAN_STRING;
+}
+
+/* The mark that comes next, without taking it; '\0': something else. */
+static char scan_peek(const struct scanner *scanner)
+{
+	struct scanner ahead = *scanner;
+
+	scan_skip_blank(&ahead);
+	return *ahead.at && strchr(scan_marks, *ahead.at) ? *ahead.at : '\0';
+}
+
+/* -------------------------------------------------------------------- the text */
+
+/* Keeps the lines of the made text those of the config. */
+static void scan_write(struct scanner *scanner, int line, const char *start,
+		       size_t length)
+{
+	struct nopal_text *text = &scanner->scan->text;
+
+	for (; scanner->written_line < line; scanner->written_line++)
+		nopal__append_part(text, "\n", 1);
+	nopal__append_part(text, start, length);
+	nopal__append_part(text, " ", 1);
+	for (size_t i = 0; i < length; i++)
+		scanner->written_line += start[i] == '\n';
+}
+
+static void scan_write_token(struct scanner *scanner)
+{
+	const struct scan_token *token = &scanner->token;
+
+	scan_write(scanner, token->line, token->start, token->length);
+}
+
+static void scan_write_mark(struct scanner *scanner, const char *mark)
+{
+	scan_write(scanner, 0, mark, strlen(mark));
+}
+
+/* Writes "nK". */
+static struct nopal_scan_item *scan_add(struct scanner *scanner,
+					const struct scan_token *name)
+{
+	struct nopal_scan *scan = scanner->scan;
+	char made[NOPAL_SCAN_NAME_ROOM];
+	struct nopal_scan_item *item;
+
+	scan->items = nopal__one_more(scan->items, scan->count,
+				      sizeof(*scan->items));
+	item = &scan->items[scan->count];
+	item->name = nopal__copy_part(name->start, name->length);
+	item->line = name->line;
+	item->parent = scanner->section != scan_none ? scanner->section :
+						       scanner->layer;
+	nopal__scan_name(scan->count++, made);
+	scan_write(scanner, name->line, made, strlen(made));
+	return item;
+}
+
+/* ------------------------------------------------------------------- sections */
+
+static void scan_say_unclosed(struct scanner *scanner, int section,
+			      const char *before, int length)
+{
+	const struct nopal_scan_item *item = &scanner->scan->items[section];
+	char *fix = nopal__printed("close `%s` with }", item->name);
+
+	if (before)
+		nopal_problems_add(scanner->problems, scanner->file, item->line,
+				   fix,
+				   "the { of `%s` is not closed before `%.*s` "
+				   "begins",
+				   item->name, length, before);
+	else
+		nopal_problems_add(scanner->problems, scanner->file, item->line,
+				   fix, "the { of `%s` is not closed",
+				   item->name);
+	free(fix);
+}
+
+static void scan_close_for_user(struct scanner *scanner, int *open,
+				const struct scan_token *before)
+{
+	if (*open == scan_none)
+		return;
+	scan_say_unclosed(scanner, *open, before ? before->start : NULL,
+			  before ? (int)before->length : 0);
+	scan_write_mark(scanner, "}");
+	*open = scan_none;
+	if (before)
+		scanner->unclosed++;
+}
+
+/* The current token is its {. */
+static void scan_section(struct scanner *scanner, const struct scan_token *name,
+			 const struct scan_token *title)
+{
+	bool layer = name->length == strlen(scan_layer) &&
+		     strncmp(name->start, scan_layer, name->length) == 0;
+	struct nopal_scan_item *item;
+	int index;
+
+	scan_close_for_user(scanner, &scanner->section, name);
+	if (layer)
+		scan_close_for_user(scanner, &scanner->layer, name);
+	index = (int)scanner->scan->count;
+	item = scan_add(scanner, name);
+	item->section = true;
+	item->titled = title != NULL;
+	if (title)
+		scan_write(scanner, title->line, title->start, title->length);
+	scan_write_mark(scanner, "{");
+	if (layer)
+		scanner->layer = index;
+	else
+		scanner->section = index;
+	scan_next(scanner);
+}
+
+static void scan_close(struct scanner *scanner)
+{
+	int *open = scanner->section != scan_none ? &scanner->section :
+						    &scanner->layer;
+
+	if (*open != scan_none) {
+		scan_write_mark(scanner, "}");
+		*open = scan_none;
+	} else if (scanner->unclosed > 0) {
+		scanner->unclosed--;
+	} else {
+		nopal_problems_add(scanner->problems, scanner->file,
+				   scanner->token.line, "remove it",
+				   "this } closes nothing");
+	}
+	scan_next(scanner);
+}
+
+/* ----------------------------------------------------------------------- keys */
+
+static void scan_say_no_value(struct scanner *scanner,
+			      const struct scan_token *name)
+{
+	char *fix = nopal__printed("write `%.*s = VALUE` in one line",
+				   (int)name->length, name->start);
+
+	nopal_problems_add(scanner->problems, scanner->file, name->line, fix,
+			   "`%.*s` has no value", (int)name->length,
+			   name->start);
+	free(fix);
+}
+
+/* The current token is the value.  25ms; is a habit from other languages. */
+static void scan_value(struct scanner *scanner)
+{
+	struct scan_token *token = &scanner->token;
+	bool ended = token->kind == SCAN_WORD && token->length > 1 &&
+		     token->start[token->length - 1] == ';';
+
+	if (ended) {
+		nopal_problems_add(scanner->problems, scanner->file, token->line,
+				   "remove the ;",
+				   "`%.*s` ends in ; but values end with the "
+				   "word",
+				   (int)token->length, token->start);
+		token->length--;
+	}
+	scan_write_token(scanner);
+	scan_next(scanner);
+}
+
+/* The current token is its {. */
+static void scan_list(struct scanner *scanner, const struct scan_token *name)
+{
+	bool first = true;
+
+	scan_write_mark(scanner, "{");
+	scan_next(scanner);
+	while (scan_is_value(scanner)) {
+		if (!first)
+			scan_write_mark(scanner, ",");
+		first = false;
+		scan_value(scanner);
+		if (scan_is(scanner, ','))
+			scan_next(scanner);
+	}
+	scan_write_mark(scanner, "}");
+	if (scan_is(scanner, '}')) {
+		scan_next(scanner);
+		return;
+	}
+	nopal_problems_add(scanner->problems, scanner->file, name->line,
+			   "close the list with }",
+			   "the list of `%.*s` is not closed",
+			   (int)name->length, name->start);
+}
+
+/* The current token is = or the + of +=. */
+static void scan_key(struct scanner *scanner, const struct scan_token *name)
+{
+	struct scan_token equals;
+	struct nopal_scan_item *item;
+
+	if (scan_is(scanner, '+'))
+		scan_next(scanner);
+	equals = scanner->token;
+	scan_next(scanner);
+	if (scanner->token.kind == SCAN_BROKEN) {
+		scan_next(scanner);
+		return;
+	}
+	if ((!scan_is_value(scanner) && !scan_is(scanner, '{')) ||
+	    scanner->token.line != equals.line) {
+		scan_say_no_value(scanner, name);
+		return;
+	}
+	item = scan_add(scanner, name);
+	item->list = scan_is(scanner, '{');
+	scan_write_mark(scanner, "=");
+	if (item->list)
+		scan_list(scanner, name);
+	else
+		scan_value(scanner);
+}
+
+/* ----------------------------------------------------------------- statements */
+
+static void scan_say_call(struct scanner *scanner, const struct scan_token *name)
+{
+	nopal_problems_add(scanner->problems, scanner->file, name->line,
+			   "to build on another config write extends = \"NAME\"",
+			   "`%.*s(...)` is not a statement of a config",
+			   (int)name->length, name->start);
+	while (scanner->token.kind != SCAN_END && !scan_is(scanner, ')') &&
+	       scanner->token.line == name->line)
+		scan_next(scanner);
+	if (scan_is(scanner, ')'))
+		scan_next(scanner);
+}
+
+static void scan_say_lonely(struct scanner *scanner,
+			    const struct scan_token *name)
+{
+	char *fix = nopal__printed("write `%.*s = VALUE` or `%.*s {}`",
+				   (int)name->length, name->start,
+				   (int)name->length, name->start);
+
+	nopal_problems_add(scanner->problems, scanner->file, name->line, fix,
+			   "`%.*s` is followed by neither = nor {",
+			   (int)name->length, name->start);
+	free(fix);
+}
+
+/* The current token is a word. */
+static void scan_statement(struct scanner *scanner)
+{
+	struct scan_token name = scanner->token, title;
+
+	scan_next(scanner);
+	if (scan_is(scanner, '=') ||
+	    (scan_is(scanner, '+') && *scanner->at == '=')) {
+		scan_key(scanner, &name);
+	} else if (scan_is(scanner, '{')) {
+		scan_section(scanner, &name, NULL);
+	} else if (scan_is_value(scanner) && scan_peek(scanner) == '{' &&
+		   scanner->token.line == name.line) {
+		title = scanner->token;
+		scan_next(scanner);
+		scan_section(scanner, &name, &title);
+	} else if (scan_is(scanner, '(')) {
+		scan_say_call(scanner, &name);
+	} else {
+		scan_say_lonely(scanner, &name);
+	}
+}
+
+static void scan_say_stray(struct scanner *scanner)
+{
+	const struct scan_token *token = &scanner->token;
+
+	if (token->kind != SCAN_BROKEN)
+		nopal_problems_add(scanner->problems, scanner->file, token->line,
+				   "begin with a key or a section",
+				   "`%.*s` cannot begin a statement",
+				   (int)token->length, token->start);
+	scan_next(scanner);
+}
+
+void nopal__scan(const char *text, const char *file, struct nopal_scan *ret_scan,
+		 struct nopal_problems *problems)
+{
+	struct scanner scanner = {
+		.at = text, .line = 1, .file = file,
+		.problems = problems, .scan = ret_scan,
+		.layer = scan_none, .section = scan_none,
+		.written_line = 1,
+	};
+
+	*ret_scan = (struct nopal_scan){ 0 };
+	scan_next(&scanner);
+	while (scanner.token.kind != SCAN_END) {
+		if (scanner.token.kind == SCAN_WORD)
+			scan_statement(&scanner);
+		else if (scan_is(&scanner, '}'))
+			scan_close(&scanner);
+		else
+			scan_say_stray(&scanner);
+	}
+	scan_close_for_user(&scanner, &scanner.section, NULL);
+	scan_close_for_user(&scanner, &scanner.layer, NULL);
+	nopal__append_part(&ret_scan->text, "\n", 1);
+}
+
+void nopal__scan_fini(struct nopal_scan *scan)
+{
+	for (size_t i = 0; i < scan->count; i++)
+		free(scan->items[i].name);
+	free(scan->items);
+	free(scan->text.text);
+	*scan = (struct nopal_scan){ 0 };
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seal.h -- what the files that seal a plan share.
+ */
+#ifndef NOPAL_SEAL_H
+#define NOPAL_SEAL_H
+
+#include "plan.h"
+
+/* Is the kind with this wire code among `kinds` (enum nopal_kinds) of `part`? */
+bool nopal__kind_wanted(const struct nopal_plan *plan, const struct nopal_part *part,
+			unsigned kinds, uint8_t code);
+/* Attribute slots, kinds and headers.  Negative: problems were added. */
+int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems);
+/* The header of a data datagram, for people. */
+void nopal__seal_fields(struct nopal_plan *plan);
+
+#endif

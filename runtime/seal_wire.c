@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seal_wire.c -- attribute slots, wire codes of kinds, and headers.
+ *
+ * Slot 0 is the absent attribute and reads 0.  Names belong to a layer; the
+ * header runs through the layers from the top, through the microprotocols of a
+ * layer by name, and through each one's table in its order.  An upper layer's
+ * fields are all on the data segments of the layer below, with one byte that
+ * says which kind of the upper layer it is.
+ */
+#include <string.h>
+
+#include "compose.h"
+#include "seal.h"
+#include "session.h"
+
+static const char PACKET_NUMBER[] = "packet_number";
+enum { PACKET_NUMBER_BYTES = 4, ABOVE_KIND_BYTES = 1 };
+
+bool nopal__kind_wanted(const struct nopal_plan *plan, const struct nopal_part *part,
+			unsigned kinds, uint8_t code)
+{
+	const struct nopal_kind_plan *kind = &plan->kinds[code];
+
+	switch (kinds) {
+	case NOPAL_DATA:
+		return code == NOPAL_KIND_DATA;
+	case NOPAL_CARRIED:
+		return code == NOPAL_KIND_DATA ||
+		       (kind->part && kind->class == NOPAL_KIND_CARRIED);
+	case NOPAL_EVERY_KIND:
+		return code != NOPAL_KIND_REPLY;
+	case NOPAL_REPLIES:
+		return code == NOPAL_KIND_REPLY;
+	default:
+		return code == part->kind[kinds - NOPAL_OWN_KIND];
+	}
+}
+
+/* ------------------------------------------------------------------- slots */
+
+struct slots {
+	struct nopal_plan *plan;
+	uint8_t layer[NOPAL_SLOT_ROOM];
+	bool full;
+};
+
+static uint8_t slot_find(const struct slots *slots, uint8_t layer, const char *name)
+{
+	for (uint32_t i = 1; i < slots->plan->slot_count; i++)
+		if (slots->layer[i] == layer &&
+		    strcmp(slots->plan->slot_name[i], name) == 0)
+			return (uint8_t)i;
+	return 0;
+}
+
+static uint8_t slot_add(struct slots *slots, uint8_t layer, const char *name, bool serial)
+{
+	struct nopal_plan *plan = slots->plan;
+	uint8_t slot = slot_find(slots, layer, name);
+
+	if (slot)
+		return slot;
+	if (plan->slot_count == NOPAL_SLOT_ROOM) {
+		slots->full = true;
+		return 0;
+	}
+	slot = (uint8_t)plan->slot_count++;
+	plan->slot_name[slot] = name;
+	slots->layer[slot] = layer;
+	if (serial)
+		plan->serial_of[slot] = (uint8_t)++plan->serial_count;
+	return slot;
+}
+
+static bool is_packet_number(const struct nopal_attribute *attribute)
+{
+	return strcmp(attribute->name, PACKET_NUMBER) == 0;
+}
+
+static void slots_make(struct slots *slots, struct nopal_layer *layer,
+		       const struct nopal_part *part)
+{
+	const struct nopal_attribute *attribute = part->microprotocol->attributes;
+
+	for (; attribute && attribute->name; attribute++) {
+		if (is_packet_number(attribute))
+			layer->packet_number_slot =
+				slot_add(slots, layer->index, PACKET_NUMBER, true);
+		else if (attribute->access == NOPAL_WRITE)
+			slot_add(slots, layer->index, attribute->name,
+				 attribute->serial);
+	}
+}
+
+static void slots_resolve(const struct slots *slots, const struct nopal_layer *layer,
+			  struct nopal_part *part)
+{
+	const struct nopal_attribute *attribute = part->microprotocol->attributes;
+
+	for (unsigned i = 0; attribute && attribute[i].name; i++)
+		part->attribute[i] = slot_find(slots, layer->index, attribute[i].name);
+}
+
+/* ------------------------------------------------------------------- kinds */
+
+/* Parts of a layer by name: what peers number alike. */
+static void parts_by_name(const struct nopal_plan *plan, const struct nopal_layer *layer,
+			  struct nopal_part **ret_parts)
+{
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		struct nopal_part *part = &plan->parts[layer->first_part + p];
+		uint32_t at = p;
+
+		for (; at > 0 && strcmp(ret_parts[at - 1]->microprotocol->name,
+					part->microprotocol->name) > 0;
+		     at--)
+			ret_parts[at] = ret_parts[at - 1];
+		ret_parts[at] = part;
+	}
+}
+
+static int kinds_number(struct nopal_plan *plan, struct nopal_part *part, uint8_t *next)
+{
+	const struct nopal_kind *kind = part->microprotocol->kinds;
+
+	for (unsigned i = 0; kind && kind[i].name; i++) {
+		uint8_t code = kind[i].class == NOPAL_KIND_OPENING ? NOPAL_KIND_CONNECT :
+								     (*next)++;
+
+		if (code >= NOPAL_KIND_ROOM)
+			return -1;
+		part->kind[i] = code;
+		plan->kinds[code].name = kind[i].name;
+		plan->kinds[code].class = kind[i].class;
+		plan->kinds[code].part = part;
+		plan->kinds[code].around = kind[i].around;
+	}
+	return 0;
+}
+
+static void kinds_of_runtime(struct nopal_plan *plan)
+{
+	plan->kinds[NOPAL_KIND_DATA].name = "data";
+	plan->kinds[NOPAL_KIND_DATA].class = NOPAL_KIND_CARRIED;
+	plan->kinds[NOPAL_KIND_REPLY].name = "reply";
+	plan->kinds[NOPAL_KIND_ABORT].name = "abort";
+}
+
+/* ----------------------------------------------------------------- headers */
+
+static bool switched_on(const struct nopal_part *part, const char *when)
+{
+	const struct nopal_parameter *parameter = part->microprotocol->parameters;
+
+	for (; when && parameter && parameter->name; parameter++)
+		if (strcmp(parameter->name, when) == 0)
+			return nopal__parameter_get(part->parameters, parameter) != 0;
+	return true;
+}
+
+static void field_add(const struct nopal_plan *plan, struct nopal_header *header,
+		      uint8_t slot, uint8_t bytes)
+{
+	uint8_t serial = plan->serial_of[slot];
+
+	header->fields[header->count++] = (struct nopal_field){
+		.slot = slot,
+		.bytes = bytes,
+		.serial = serial != 0,
+		.reference = serial ? (uint8_t)(serial - 1) : 0,
+	};
+	header->bytes += bytes;
+}
+
+/* Fields of one part on one kind; `all`: of an upper layer, whatever the kind. */
+static void fields_of_part(struct nopal_plan *plan, const struct nopal_part *part,
+			   uint8_t code, bool all)
+{
+	const struct nopal_attribute *attribute = part->microprotocol->attributes;
+	struct nopal_header *header = &plan->kinds[code].header;
+
+	for (unsigned i = 0; attribute && attribute[i].name; i++)
+		if (attribute[i].access == NOPAL_WRITE && attribute[i].wire_bytes &&
+		    !is_packet_number(&attribute[i]) &&
+		    switched_on(part, attribute[i].when) &&
+		    (all || nopal__kind_wanted(plan, part, attribute[i].kinds, code)))
+			field_add(plan, header, part->attribute[i],
+				  attribute[i].wire_bytes);
+}
+
+static void fields_of_layer(struct nopal_plan *plan, const struct nopal_layer *layer,
+			    uint8_t code, bool all)
+{
+	struct nopal_part *parts[UINT8_MAX];
+
+	parts_by_name(plan, layer, parts);
+	if (layer->packet_number_slot &&
+	    (all || nopal__kind_wanted(plan, NULL, NOPAL_CARRIED, code)))
+		field_add(plan, &plan->kinds[code].header, layer->packet_number_slot,
+			  PACKET_NUMBER_BYTES);
+	for (uint32_t p = 0; p < layer->part_count; p++)
+		fields_of_part(plan, parts[p], code, all);
+}
+
+static void headers_make(struct nopal_plan *plan)
+{
+	uint32_t bottom = plan->layer_count - 1;
+
+	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
+		if (code == NOPAL_KIND_CONNECT || code == NOPAL_KIND_REPLY)
+			continue;
+		for (uint32_t l = 0; l < bottom && code == NOPAL_KIND_DATA; l++)
+			fields_of_layer(plan, &plan->layers[l], code, true);
+		if (plan->above_kind_slot && code == NOPAL_KIND_DATA)
+			field_add(plan, &plan->kinds[code].header, plan->above_kind_slot,
+				  ABOVE_KIND_BYTES);
+		fields_of_layer(plan, &plan->layers[bottom], code, false);
+	}
+}
+
+int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
+{
+	struct slots slots = { .plan = plan };
+	uint8_t next_kind = NOPAL_KIND_FIRST_OWN;
+	int failed = 0;
+
+	plan->slot_count = 1;
+	plan->slot_name[0] = "absent";
+	kinds_of_runtime(plan);
+	for (uint32_t l = 0; l < plan->layer_count; l++) {
+		struct nopal_layer *layer = &plan->layers[l];
+		struct nopal_part *parts[UINT8_MAX];
+
+		parts_by_name(plan, layer, parts);
+		for (uint32_t p = 0; p < layer->part_count; p++) {
+			slots_make(&slots, layer, parts[p]);
+			failed |= kinds_number(plan, parts[p], &next_kind);
+		}
+		for (uint32_t p = 0; p < layer->part_count; p++)
+			slots_resolve(&slots, layer, parts[p]);
+	}
+	if (plan->layer_count > 1)
+		plan->above_kind_slot = slot_add(&slots, UINT8_MAX, "above_kind", false);
+	if (failed || slots.full) {
+		nopal_problems_add(problems, plan->name, 0, "use fewer microprotocols",
+				   "more than %d kinds of segment or %d attributes",
+				   NOPAL_KIND_ROOM - NOPAL_KIND_FIRST_OWN,
+				   NOPAL_SLOT_ROOM - 1);
+		return -1;
+	}
+	headers_make(plan);
+	return 0;
+}
+
+/* -------------------------------------------------------------- for people */
+
+static void people_field(struct nopal_plan *plan, const char *attribute,
+			 const char *microprotocol, uint32_t bytes)
+{
+	plan->fields[plan->field_count++] =
+		(struct nopal_plan_field){ attribute, microprotocol, bytes };
+}
+
+static const char *writer_of(const struct nopal_plan *plan, uint8_t slot)
+{
+	for (uint32_t p = 0; p < plan->part_count; p++) {
+		const struct nopal_part *part = &plan->parts[p];
+		const struct nopal_attribute *attribute = part->microprotocol->attributes;
+
+		for (unsigned i = 0; attribute && attribute[i].name; i++)
+			if (part->attribute[i] == slot &&
+			    (attribute[i].access == NOPAL_WRITE ||
+			     is_packet_number(&attribute[i])))
+				return part->microprotocol->name;
+	}
+	return NULL;
+}
+
+void nopal__seal_fields(struct nopal_plan *plan)
+{
+	const struct nopal_header *header = &plan->kinds[NOPAL_KIND_DATA].header;
+
+	plan->fields = calloc(header->count + 3u, sizeof(*plan->fields));
+	if (!plan->fields)
+		abort();
+	people_field(plan, "version and kind", NULL, 1);
+	people_field(plan, "session id", NULL, NOPAL_ID_BYTES);
+	for (unsigned i = 0; i < header->count; i++)
+		people_field(plan, plan->slot_name[header->fields[i].slot],
+			     writer_of(plan, header->fields[i].slot),
+			     header->fields[i].bytes);
+	if (plan->trailer_bytes)
+		people_field(plan, "trailer", plan->seal->microprotocol->name,
+			     plan->trailer_bytes);
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segment.c -- segments: their making, their three barriers, their departures.
+ *
+ * The four rules live here.  Epoch: nopal__depart re-arms the send bits that are
+ * not sticky.  Generation: nopal_segment_find.  No send after done: nopal__depart
+ * refuses.  Owner: nopal_release clears only the caller's bit, and only while it
+ * is held.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "session.h"
+
+static void segment_trace(struct nopal_core *core, enum nopal_trace_what what,
+			  uint8_t part, uint16_t number, uint64_t a, uint64_t b)
+{
+	if (core->world->tracer)
+		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
+			     what, part, number, a, b);
+}
+
+struct nopal_segment *nopal_segment_find(struct nopal_session *session,
+					 struct nopal_handle handle)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_segment *segment = nopal__pool_find(&core->segments, handle);
+
+	if (!segment) {
+		core->counters.stale_handles++;
+		nopal__note(core, NOPAL_NOTE_STALE, handle.index, handle.generation);
+	}
+	return segment;
+}
+
+struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
+{
+	struct nopal_handle handle;
+	struct nopal_segment *segment;
+
+	if (core->segments.alive + core->messages.alive >= core->budget.objects)
+		return NULL;
+	segment = nopal__pool_take(&core->segments, &handle);
+	if (!segment)
+		return NULL;
+	*segment = (struct nopal_segment){
+		.handle = handle,
+		.kind = kind,
+		.number = ++core->numbered,
+		.created_ns = core->session.now_ns,
+		.departed_ns = -1,
+	};
+	memset(segment->attribute, 0, core->plan->slot_count * sizeof(uint64_t));
+	return segment;
+}
+
+/* An outgoing segment that will pass the barriers. */
+static struct nopal_segment *segment_make_carried(struct nopal_core *core, uint8_t kind)
+{
+	struct nopal_segment *segment = nopal__segment_make(core, kind);
+
+	if (!segment)
+		return NULL;
+	segment->wanted = true;
+	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE; barrier++) {
+		segment->waiting[barrier] = core->layer->hold[barrier][kind];
+		if (core->world->tracer && segment->waiting[barrier])
+			segment_trace(core, NOPAL_TRACED_HOLD, UINT8_MAX,
+				      (uint16_t)barrier, segment->number,
+				      segment->waiting[barrier]);
+	}
+	if (core->below)
+		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
+	nopal__watchdog_start(core);
+	return segment;
+}
+
+struct nopal_segment *nopal_segment_new(struct nopal_session *session,
+					struct nopal_message *message,
+					struct nopal_body body)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_segment *segment = segment_make_carried(core, NOPAL_KIND_DATA);
+
+	if (!segment) {
+		nopal_buffer_unref(body.buffer);
+		return NULL;
+	}
+	segment->body = body;
+	segment->message = message;
+	memcpy(segment->attribute, message->attribute,
+	       core->plan->slot_count * sizeof(uint64_t));
+	message->segments_open++;
+	return segment;
+}
+
+struct nopal_segment *nopal_segment_cut(struct nopal_session *session,
+					struct nopal_message *message, uint64_t from,
+					uint32_t length)
+{
+	return nopal_segment_new(session, message,
+				 (struct nopal_body){
+					 nopal_buffer_ref(message->one.buffer),
+					 message->one.bytes + from, length });
+}
+
+void nopal_segment_also(struct nopal_session *session, struct nopal_segment *segment,
+			struct nopal_message *message)
+{
+	(void)session;
+	message->also = segment->message->also;
+	segment->message->also = message;
+	message->segments_open++;
+}
+
+void nopal__segment_free(struct nopal_core *core, struct nopal_segment *segment)
+{
+	segment_trace(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number, 0);
+	nopal_buffer_unref(segment->body.buffer);
+	nopal__pool_give(&core->segments, segment->handle);
+}
+
+/* ----------------------------------------------------------- done and freed */
+
+static void segment_finish(struct nopal_core *core, struct nopal_segment *segment)
+{
+	struct nopal_message *message = segment->message;
+
+	segment->done = true;
+	segment->wanted = false;
+	segment->pins++;
+	nopal_raise_SEGMENT_DONE(&core->session, segment);
+	segment->message = NULL;
+	while (message) {
+		struct nopal_message *also = message->also;
+
+		nopal__message_segment_done(core, message, segment);
+		message = also;
+	}
+	segment->pins--;
+}
+
+void nopal__segment_settle(struct nopal_core *core, struct nopal_segment *segment)
+{
+	if (segment->incoming)
+		return;
+	if (!segment->done && segment->departures && !segment->waiting[NOPAL_FINISH])
+		segment_finish(core, segment);
+	if (segment->done && !segment->waiting[NOPAL_DEALLOCATE] && !segment->pins)
+		nopal__segment_free(core, segment);
+}
+
+void nopal_release(struct nopal_session *session, const struct nopal_part *part,
+		   struct nopal_segment *segment, enum nopal_barrier barrier)
+{
+	struct nopal_core *core = nopal__core(session);
+	uint32_t bit = part->hold[barrier];
+
+	if (!(segment->waiting[barrier] & bit)) {
+		core->counters.misuses++;
+		nopal__note(core, NOPAL_NOTE_MISUSE, segment->number, bit);
+		return;
+	}
+	segment->waiting[barrier] &= ~bit;
+	segment_trace(core, NOPAL_TRACED_RELEASE, part->index, (uint16_t)barrier,
+		      segment->number, segment->waiting[barrier]);
+	if (segment->waiting[barrier])
+		return;
+	if (barrier != NOPAL_SEND)
+		nopal__segment_settle(core, segment);
+	else if (segment->wanted)
+		nopal__depart(core, segment);
+}
+
+/* -------------------------------------------------------------- departures */
+
+static bool departures_grow(struct nopal_core *core)
+{
+	struct nopal_departures *all = &core->departures;
+	uint32_t room = all->room ? all->room * 2 : 64;
+	struct nopal_departure *ring =
+		nopal_alloc(&core->session, room * sizeof(*ring));
+
+	if (!ring)
+		return false;
+	for (uint64_t number = all->oldest; number < all->next; number++)
+		ring[number & (room - 1)] = all->ring[number & (all->room - 1)];
+	nopal_free(&core->session, all->ring);
+	all->ring = ring;
+	all->room = room;
+	return true;
+}
+
+int nopal__departure_note(struct nopal_core *core, struct nopal_segment *segment)
+{
+	struct nopal_departures *all = &core->departures;
+
+	if (all->next - all->oldest == all->room && !departures_grow(core))
+		return -ENOMEM;
+	if (segment->departures)
+		nopal_segment_settle(&core->session, segment);
+	segment->packet_number = all->next++;
+	all->ring[segment->packet_number & (all->room - 1)] = (struct nopal_departure){
+		segment->handle, core->session.now_ns, true };
+	return 0;
+}
+
+uint64_t nopal_oldest_departure(const struct nopal_session *session)
+{
+	return nopal__core(session)->departures.oldest;
+}
+
+uint64_t nopal_next_packet_number(const struct nopal_session *session)
+{
+	return nopal__core(session)->departures.next;
+}
+
+/* Settled departures stay readable until their place in the ring is needed:
+ * the round trip of a late ack is still a true one. */
+struct nopal_departure *nopal_departure_find(struct nopal_session *session,
+					     uint64_t packet_number)
+{
+	struct nopal_departures *all = &nopal__core(session)->departures;
+
+	if (packet_number >= all->next || all->next - packet_number > all->room)
+		return NULL;
+	return &all->ring[packet_number & (all->room - 1)];
+}
+
+void nopal_departure_settle(struct nopal_session *session, uint64_t packet_number)
+{
+	struct nopal_departures *all = &nopal__core(session)->departures;
+
+	if (packet_number < all->oldest || packet_number >= all->next)
+		return;
+	all->ring[packet_number & (all->room - 1)].open = false;
+	while (all->oldest < all->next && !all->ring[all->oldest & (all->room - 1)].open)
+		all->oldest++;
+}
+
+void nopal_segment_settle(struct nopal_session *session,
+			  const struct nopal_segment *segment)
+{
+	if (segment->departures)
+		nopal_departure_settle(session, segment->packet_number);
+}
+
+/* Nobody waits for the status of a departure whose kind has no done bits. */
+static bool is_tracked(const struct nopal_core *core, const struct nopal_segment *segment)
+{
+	return (core->layer->hold[NOPAL_FINISH][segment->kind]) != 0;
+}
+
+static void refuse_send(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	core->counters.refused_sends++;
+	nopal__note(core, NOPAL_NOTE_REFUSED_SEND, segment->number, 0);
+}
+
+void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
+{
+	if (segment->done) {
+		refuse_send(core, segment);
+		return;
+	}
+	if (!core->below && core->endpoint->busy) {
+		nopal__ready_push(core, segment);
+		return;
+	}
+	if (nopal__departure_note(core, segment) < 0) {
+		nopal_session_break(&core->session, NOPAL_RESOURCE,
+				    "no room to note a departure");
+		return;
+	}
+	core->counters.departures++;
+	if (segment->departures++)
+		core->counters.resends++;
+	segment->departed_ns = core->session.now_ns;
+	segment->wanted = false;
+	segment->waiting[NOPAL_SEND] |= core->layer->rearm[segment->kind];
+	if (core->layer->packet_number_slot)
+		segment->attribute[core->layer->packet_number_slot] =
+			segment->packet_number;
+	segment->pins++;
+	nopal_raise_SEND_SEGMENT(&core->session, segment);
+	segment_trace(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
+		      segment->number, segment->packet_number);
+	if (segment->waiting[NOPAL_SEND])
+		segment_trace(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_SEND,
+			      segment->number, segment->waiting[NOPAL_SEND]);
+	if (!is_tracked(core, segment))
+		nopal_segment_settle(&core->session, segment);
+	if (core->below)
+		nopal__stack_down(core, segment);
+	else
+		nopal__pack_out(core, segment);
+	segment->pins--;
+	nopal__segment_settle(core, segment);
+}
+
+bool nopal_segment_resend(struct nopal_session *session, const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (segment->done) {
+		refuse_send(core, segment);
+		return false;
+	}
+	if (segment->wanted || segment->departures == 0)
+		return false;
+	segment->wanted = true;
+	segment->created_ns = session->now_ns;
+	nopal__watchdog_start(core);
+	segment->pins++;
+	nopal_raise_SEGMENT_RESEND(session, segment);
+	if (nopal_holds(part, segment, NOPAL_SEND))
+		nopal_release(session, part, segment, NOPAL_SEND);
+	else if (!segment->waiting[NOPAL_SEND] && segment->wanted)
+		nopal__depart(core, segment);
+	segment->pins--;
+	nopal__segment_settle(core, segment);
+	return true;
+}
+
+/* ------------------------------------------------- kinds of microprotocols */
+
+static void control_buffer_release(struct nopal_buffer *buffer)
+{
+	struct nopal_endpoint *endpoint = buffer->owner;
+
+	buffer->owner = endpoint->spare;
+	endpoint->spare = buffer;
+}
+
+/* Buffers of one datagram are used again and again. */
+static struct nopal_buffer *control_buffer(struct nopal_endpoint *endpoint, uint32_t length)
+{
+	struct nopal_buffer *buffer = endpoint->spare;
+
+	if (length > NOPAL_SPARE_BYTES)
+		return nopal_buffer_new(length);
+	if (buffer)
+		endpoint->spare = buffer->owner;
+	else
+		buffer = nopal_buffer_new(NOPAL_SPARE_BYTES);
+	if (!buffer)
+		return NULL;
+	buffer->references = 1;
+	buffer->owner = endpoint;
+	buffer->release = control_buffer_release;
+	return buffer;
+}
+
+struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity)
+{
+	return control_buffer(nopal__core(session)->endpoint, capacity);
+}
+
+struct nopal_segment *nopal_control_new(struct nopal_session *session,
+					const struct nopal_part *part, unsigned kind,
+					uint32_t length, uint8_t **ret_bytes)
+{
+	struct nopal_core *core = nopal__core(session);
+	uint8_t code = part->kind[kind];
+	bool carried = core->plan->kinds[code].class == NOPAL_KIND_CARRIED;
+	struct nopal_buffer *buffer = control_buffer(core->endpoint, length);
+	struct nopal_segment *segment = NULL;
+
+	if (buffer)
+		segment = carried ? segment_make_carried(core, code) :
+				    nopal__segment_make(core, code);
+	if (!segment) {
+		nopal_buffer_unref(buffer);
+		return NULL;
+	}
+	segment->body = (struct nopal_body){ buffer, buffer->bytes, length };
+	*ret_bytes = buffer->bytes;
+	return segment;
+}
+
+/* Control is not kept for a busy kernel: whoever needs it repeats it. */
+void nopal_control_send(struct nopal_session *session, struct nopal_segment *segment,
+			uint32_t length)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	segment->body.length = length;
+	segment->departed_ns = session->now_ns;
+	core->counters.control_out++;
+	segment_trace(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
+		      segment->number, 0);
+	if (core->below)
+		nopal__stack_down(core, segment);
+	else if (segment->kind == NOPAL_KIND_CONNECT)
+		nopal__opening_pack(core, segment);
+	else
+		nopal__pack_out(core, segment);
+	nopal__segment_free(core, segment);
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c -- the life of a session: made, opened, drained, closed or broken,
+ * freed.  session.h draws it.  A stack of layers opens from the bottom up and
+ * closes from the top down.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "session.h"
+
+static const uint64_t SPLITMIX_STEP = UINT64_C(0x9e3779b97f4a7c15);
+static const uint64_t SPLITMIX_MIX_1 = UINT64_C(0xbf58476d1ce4e5b9);
+static const uint64_t SPLITMIX_MIX_2 = UINT64_C(0x94d049bb133111eb);
+
+/* Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014). */
+uint64_t nopal_random(struct nopal_session *session)
+{
+	uint64_t z = nopal__core(session)->random += SPLITMIX_STEP;
+
+	z = (z ^ z >> 30) * SPLITMIX_MIX_1;
+	z = (z ^ z >> 27) * SPLITMIX_MIX_2;
+	return z ^ z >> 31;
+}
+
+/* ------------------------------------------------------------------ making */
+
+static const struct nopal_part *part_at(const struct nopal_core *core, uint32_t i)
+{
+	return &core->plan->parts[core->layer->first_part + i];
+}
+
+static void core_lay_out(struct nopal_core *core)
+{
+	const struct nopal_layer *layer = core->layer;
+	uint32_t slots = core->plan->slot_count;
+
+	core->session.shared = (void *)((char *)core + layer->shared_at);
+	core->serial = (void *)(core->session.shared + layer->shared_count);
+	memcpy(core->session.shared, layer->shared_initial,
+	       layer->shared_count * sizeof(int64_t));
+	nopal__pool_init(&core->segments, (uint32_t)(sizeof(struct nopal_segment) +
+						     slots * sizeof(uint64_t)));
+	nopal__pool_init(&core->messages, (uint32_t)(sizeof(struct nopal_message) +
+						     slots * sizeof(uint64_t)));
+}
+
+static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
+				    struct nopal_plan *plan,
+				    const struct nopal_layer *layer,
+				    const struct nopal_address *peer)
+{
+	struct nopal_core *core = calloc(1, layer->session_bytes);
+
+	if (!core)
+		return NULL;
+	core->layer = layer;
+	core->plan = nopal_plan_ref(plan);
+	core->calls = layer->calls;
+	core->endpoint = endpoint;
+	core->world = endpoint->port.world;
+	core->peer = *peer;
+	core->budget = plan->budget;
+	core->random = core->world->ops->random(core->world);
+	core->session.now_ns = core->world->now_ns;
+	core_lay_out(core);
+	return core;
+}
+
+static int parts_open(struct nopal_core *core)
+{
+	if (nopal__timers_init(core) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < core->layer->part_count; i++) {
+		const struct nopal_part *part = part_at(core, i);
+
+		if (part->microprotocol->open &&
+		    part->microprotocol->open(&core->session, part) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void core_free(struct nopal_core *core)
+{
+	for (uint32_t i = 0; i < core->segments.made; i++) {
+		struct nopal_segment *segment = nopal__pool_at(&core->segments, i);
+
+		if (segment)
+			nopal_buffer_unref(segment->body.buffer);
+	}
+	nopal_wheel_disarm(&core->world->wheel, &core->wake);
+	nopal__pool_fini(&core->segments);
+	nopal__pool_fini(&core->messages);
+	nopal__memory_release(core);
+	nopal_plan_unref(core->plan);
+	free(core->end_text);
+	free(core);
+}
+
+static void stack_free(struct nopal_core *bottom)
+{
+	while (bottom) {
+		struct nopal_core *above = bottom->above;
+
+		core_free(bottom);
+		bottom = above;
+	}
+}
+
+/* Returns the bottom of the stack, entered at the endpoint. */
+struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
+				       struct nopal_plan *plan,
+				       const struct nopal_address *peer, bool opener)
+{
+	struct nopal_core *bottom = NULL;
+
+	for (uint32_t i = 0; i < plan->layer_count; i++) {
+		struct nopal_core *core =
+			core_make(endpoint, plan, &plan->layers[i], peer);
+
+		if (!core) {
+			stack_free(bottom);
+			return NULL;
+		}
+		core->opener = opener;
+		core->above = bottom;
+		if (bottom)
+			bottom->below = core;
+		bottom = core;
+	}
+	if (nopal__endpoint_enter(bottom) < 0) {
+		stack_free(bottom);
+		return NULL;
+	}
+	for (struct nopal_core *core = bottom; core; core = core->above) {
+		core->local_id = bottom->local_id;
+		if (parts_open(core) < 0) {
+			nopal__endpoint_forget(bottom);
+			stack_free(bottom);
+			return NULL;
+		}
+	}
+	return bottom;
+}
+
+/* ----------------------------------------------------------------- opening */
+
+void nopal__session_start(struct nopal_core *core)
+{
+	nopal__touch(core);
+	if (core->world->tracer) {
+		uint16_t plan = nopal__trace_plan(core->world->tracer, core->plan);
+
+		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
+			     NOPAL_TRACED_SESSION, core->layer->index, plan,
+			     core->local_id,
+			     nopal__trace_role(core->opener, core->peer_id));
+	}
+	nopal_raise_OPEN_SESSION(&core->session, &core->session);
+	if (!core->layer->connection && core->life == NOPAL_LIFE_OPENING)
+		nopal_session_opened(&core->session);
+}
+
+static void drain_begin(struct nopal_core *core)
+{
+	core->life = NOPAL_LIFE_DRAINING;
+	nopal__session_drained(core);
+}
+
+void nopal_session_opened(struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (core->life != NOPAL_LIFE_OPENING)
+		return;
+	core->life = NOPAL_LIFE_OPEN;
+	nopal_raise_SESSION_OPENED(session, session);
+	if (core->above)
+		nopal__session_start(core->above);
+	else if (core->callbacks && core->callbacks->opened)
+		core->callbacks->opened(session, core->user);
+	nopal__messages_flush_opened(core);
+	if (core->close_asked && core->life == NOPAL_LIFE_OPEN)
+		drain_begin(core);
+}
+
+struct nopal_session *nopal_session_open(struct nopal_endpoint *endpoint,
+					 struct nopal_plan *plan,
+					 const struct nopal_address *peer,
+					 const struct nopal_callbacks *callbacks,
+					 void *user)
+{
+	struct nopal_world *world = endpoint->port.world;
+	bool outermost = nopal__turn_begin(world);
+	struct nopal_core *bottom = nopal__session_make(endpoint, plan, peer, true);
+	struct nopal_core *top = bottom ? nopal__top(bottom) : NULL;
+
+	if (top) {
+		if (callbacks)
+			top->callback_store = *callbacks;
+		top->callbacks = &top->callback_store;
+		top->user = user;
+		nopal__session_start(bottom);
+	}
+	nopal__turn_end(world, outermost);
+	return top ? &top->session : NULL;
+}
+
+/* ----------------------------------------------------------------- closing */
+
+void nopal__session_drained(struct nopal_core *core)
+{
+	if (core->life != NOPAL_LIFE_DRAINING || core->unfinished)
+		return;
+	core->life = NOPAL_LIFE_CLOSING;
+	nopal_raise_CLOSE_SESSION(&core->session, &core->session);
+	if (!core->layer->connection)
+		nopal_session_closed(&core->session);
+}
+
+static void close_ask(struct nopal_core *core)
+{
+	nopal__touch(core);
+	if (core->life == NOPAL_LIFE_OPEN)
+		drain_begin(core);
+	else if (core->life == NOPAL_LIFE_OPENING && core->unfinished)
+		core->close_asked = true;
+	else if (core->life == NOPAL_LIFE_OPENING)
+		nopal__session_end(core, NOPAL_ENDED_WELL, "closed before it opened");
+}
+
+void nopal_session_close(struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__core(session);
+	bool outermost = nopal__turn_begin(core->world);
+
+	close_ask(core);
+	nopal__turn_end(core->world, outermost);
+}
+
+void nopal_session_closed(struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (core->life == NOPAL_LIFE_ENDED)
+		return;
+	if (!core->below) {
+		nopal__session_end(core, NOPAL_ENDED_WELL, "closed in good order");
+		return;
+	}
+	core->life = NOPAL_LIFE_ENDED;
+	close_ask(core->below);
+}
+
+void nopal_session_peer_closed(struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (core->peer_closed || core->life == NOPAL_LIFE_ENDED)
+		return;
+	core->peer_closed = true;
+	nopal_raise_PEER_CLOSED(session, session);
+	if (core->above)
+		nopal_session_peer_closed(&core->above->session);
+	else if (core->callbacks && core->callbacks->peer_closed)
+		core->callbacks->peer_closed(session, core->user);
+	else
+		close_ask(core);
+}
+
+/* Ends the whole stack; the last events and callbacks follow with the turn. */
+void nopal__session_end(struct nopal_core *core, enum nopal_end end, const char *text)
+{
+	struct nopal_core *bottom = nopal__bottom(core);
+
+	if (bottom->buried)
+		return;
+	bottom->end = end;
+	bottom->end_text = strdup(text ? text : "");
+	for (core = bottom; core; core = core->above)
+		core->life = NOPAL_LIFE_ENDED;
+	nopal__bury(bottom);
+}
+
+void nopal_session_break(struct nopal_session *session, enum nopal_end end,
+			 const char *text)
+{
+	nopal__session_end(nopal__core(session), end, text);
+}
+
+void nopal_session_abort(struct nopal_session *session, const char *text)
+{
+	struct nopal_core *core = nopal__core(session);
+	bool outermost = nopal__turn_begin(core->world);
+
+	nopal__touch(core);
+	if (core->life != NOPAL_LIFE_ENDED)
+		nopal__abort_tell(nopal__bottom(core));
+	nopal__session_end(core, NOPAL_ABORTED, text);
+	nopal__turn_end(core->world, outermost);
+}
+
+static void last_event(struct nopal_core *core, enum nopal_end end, const char *text)
+{
+	struct nopal_failure failure = { end, text };
+
+	if (end == NOPAL_ENDED_WELL)
+		nopal_raise_SESSION_CLOSED(&core->session, &core->session);
+	else
+		nopal_raise_SESSION_BROKEN(&core->session, &failure);
+	for (uint32_t i = core->layer->part_count; i-- > 0;) {
+		const struct nopal_part *part = part_at(core, i);
+
+		if (part->microprotocol->close)
+			part->microprotocol->close(&core->session, part);
+	}
+}
+
+void nopal__session_free_stack(struct nopal_core *bottom)
+{
+	struct nopal_core *top = nopal__top(bottom);
+
+	for (struct nopal_core *core = top; core; core = core->below) {
+		last_event(core, bottom->end, bottom->end_text);
+		nopal__messages_end(core);
+	}
+	if (top->callbacks && top->callbacks->ended)
+		top->callbacks->ended(&top->session, (int)bottom->end,
+				      bottom->end_text ? bottom->end_text : "",
+				      top->user);
+	nopal__endpoint_forget(bottom);
+	stack_free(bottom);
+}
+
+/* ---------------------------------------------------------------- delivery */
+
+void nopal__session_received(struct nopal_core *core, struct nopal_message *message)
+{
+	if (core->callbacks && core->callbacks->received)
+		core->callbacks->received(&core->session, message, core->user);
+}
+
+void nopal__segment_arrive(struct nopal_core *core, struct nopal_segment *segment)
+{
+	uint8_t index = core->plan->serial_of[core->layer->packet_number_slot];
+
+	if (core->world->tracer)
+		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
+			     NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind,
+			     segment->number, segment->packet_number);
+	if (index && segment->packet_number > core->serial[index - 1])
+		core->serial[index - 1] = segment->packet_number;
+	nopal_raise_SEGMENT_FROM_NET(&core->session, segment);
+	nopal__segment_free(core, segment);
+}
+
+/* ----------------------------------------------------------- looking at one */
+
+bool nopal_session_is_opener(const struct nopal_session *session)
+{
+	return nopal__core(session)->opener;
+}
+
+bool nopal_session_is_open(const struct nopal_session *session)
+{
+	enum nopal_life life = nopal__core(session)->life;
+
+	return life != NOPAL_LIFE_OPENING && life != NOPAL_LIFE_ENDED;
+}
+
+uint32_t nopal_session_local_id(const struct nopal_session *session)
+{
+	return nopal__core(session)->local_id;
+}
+
+uint32_t nopal_session_id(const struct nopal_session *session)
+{
+	return nopal__core(session)->local_id;
+}
+
+void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id)
+{
+	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+
+	bottom->peer_id = id;
+	bottom->peer_known = true;
+}
+
+const char *nopal_session_composition(const struct nopal_session *session)
+{
+	return nopal__core(session)->plan->canonical;
+}
+
+const char *nopal_session_plan_name(const struct nopal_session *session)
+{
+	return nopal__core(session)->plan->name;
+}
+
+bool nopal_session_has_unfinished(const struct nopal_session *session)
+{
+	return nopal__core(session)->unfinished > 0;
+}
+
+void nopal_session_peer(const struct nopal_session *session,
+			struct nopal_address *ret_address)
+{
+	*ret_address = nopal__core(session)->peer;
+}
+
+void *nopal_session_user(const struct nopal_session *session)
+{
+	return nopal__core(session)->user;
+}
+
+bool nopal_session_shared(const struct nopal_session *session, const char *name,
+			  int64_t *ret_value)
+{
+	for (const struct nopal_core *core = nopal__core(session); core; core = core->below)
+		for (uint32_t i = 0; i < core->layer->shared_count; i++)
+			if (strcmp(core->layer->shared_name[i], name) == 0) {
+				*ret_value = core->session.shared[i];
+				return true;
+			}
+	return false;
+}
+
+void nopal_session_set_budget(struct nopal_session *session,
+			      const struct nopal_budget *budget)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (budget->bytes)
+		core->budget.bytes = budget->bytes;
+	if (budget->objects)
+		core->budget.objects = budget->objects;
+	if (budget->send_bytes)
+		core->budget.send_bytes = budget->send_bytes;
+	if (budget->hold_ns)
+		core->budget.hold_ns = budget->hold_ns;
+}
+
+/* Datagrams are counted at the bottom, messages at the top. */
+const struct nopal_counters *nopal_session_counters(const struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_core *bottom = nopal__bottom(core);
+
+	if (bottom != core) {
+		core->counters.datagrams_out = bottom->counters.datagrams_out;
+		core->counters.datagrams_in = bottom->counters.datagrams_in;
+		core->counters.datagram_bytes_out = bottom->counters.datagram_bytes_out;
+		core->counters.datagram_bytes_in = bottom->counters.datagram_bytes_in;
+	}
+	return &core->counters;
+}
+
+static void dump_bits(const struct nopal_core *core, const struct nopal_segment *segment,
+		      FILE *out)
+{
+	static const char *const names[] = { "send", "done", "deallocate" };
+
+	for (unsigned barrier = 0; barrier < 3; barrier++)
+		for (unsigned bit = 0; bit < NOPAL_HOLD_ROOM; bit++)
+			if (segment->waiting[barrier] >> bit & 1)
+				fprintf(out, " %s:%s", names[barrier],
+					core->layer->hold_part[barrier][bit]
+						->microprotocol->name);
+}
+
+size_t nopal_session_dump(const struct nopal_session *session, FILE *out)
+{
+	const struct nopal_core *core = nopal__core(session);
+	size_t lines = 0;
+
+	for (uint32_t i = 0; i < core->segments.made; i++) {
+		const struct nopal_segment *segment =
+			nopal__pool_at(&core->segments, i);
+
+		if (!segment || segment->incoming)
+			continue;
+		fprintf(out, "segment %u %s since %lld ns, departures %u, held by",
+			segment->number, segment->wanted ? "waits" : "away",
+			(long long)segment->created_ns, segment->departures);
+		dump_bits(core, segment, out);
+		fputc('\n', out);
+		lines++;
+	}
+	return lines;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h -- the core's own view of sessions and endpoints.
+ *
+ * A session of the API is a stack of composites, one a layer; each is a
+ * `struct nopal_core`, which begins with what microprotocols see of it.  The
+ * top one is the application's handle, the bottom one meets the endpoint.
+ *
+ *   OPENING --opened--> OPEN --close--> DRAINING --fates known--> CLOSING
+ *      |                  |                 |                        |
+ *      +------------------+----- break -----+------------------------+--> ENDED
+ *
+ * A turn is one entry into the core: a batch of datagrams, a wake-up or a call.
+ * At its outermost end every touched session sees TURN_END, trains leave, and
+ * ended sessions are freed.
+ */
+#ifndef NOPAL_SESSION_H
+#define NOPAL_SESSION_H
+
+#include <stdlib.h>
+
+#include "hash.h"
+#include "io.h"
+#include "plan.h"
+#include "trace.h"
+
+enum nopal_life {
+	NOPAL_LIFE_OPENING,
+	NOPAL_LIFE_OPEN,
+	NOPAL_LIFE_DRAINING, /* closed by the application; fates are open */
+	NOPAL_LIFE_CLOSING,  /* CLOSE_SESSION was raised */
+	NOPAL_LIFE_ENDED,
+};
+
+/* Objects of one size, never moved; handles name them. */
+struct nopal_pool {
+	char **chunks;
+	uint32_t chunk_count, object_bytes;
+	uint32_t *free;	 /* stack of free indices */
+	uint32_t free_count, made, alive;
+};
+
+/* A raise that waits: in the session's queue, or for its time. */
+enum nopal_subject { NOPAL_SUBJECT_OTHER, NOPAL_SUBJECT_SEGMENT, NOPAL_SUBJECT_MESSAGE };
+struct nopal_deferred {
+	enum nopal_event event;
+	enum nopal_subject subject_is;
+	struct nopal_handle handle;
+	void *subject;
+	int64_t deadline_ns;
+	nopal_token token; /* also the order */
+};
+struct nopal_deferred_list {
+	struct nopal_deferred *entries;
+	uint32_t head, count, room;
+};
+
+struct nopal_timer_state {
+	int64_t deadline_ns; /* NOPAL_NEVER: stopped */
+	uint64_t order;
+};
+
+struct nopal_departures {
+	struct nopal_departure *ring;
+	uint32_t room;
+	uint64_t oldest, next;
+};
+
+struct nopal_memory {
+	struct nopal_memory *next, *previous;
+	size_t bytes;
+};
+
+/* What a session has of its own once it binds or creates events. */
+struct nopal_own_calls {
+	struct nopal_calls calls[NOPAL_EVENT_COUNT][NOPAL_KIND_ROOM];
+	struct nopal_calls custom[NOPAL_CUSTOM_ROOM];
+	const char *custom_name[NOPAL_CUSTOM_ROOM];
+};
+
+struct nopal_core {
+	struct nopal_session session; /* first: what microprotocols see */
+	const struct nopal_layer *layer;
+	struct nopal_plan *plan;
+	const struct nopal_calls (*calls)[NOPAL_KIND_ROOM];
+	struct nopal_own_calls *own;
+	struct nopal_endpoint *endpoint;
+	struct nopal_world *world;
+	struct nopal_core *above, *below;
+	struct nopal_core *next_touched, *next_ended;
+	struct nopal_core *next, **at; /* in the endpoint's list: bottom only */
+
+	enum nopal_life life;
+	bool opener, peer_known, peer_closed, touched, buried;
+	bool send_blocked; /* nopal_send said EAGAIN and `writable` is owed */
+	bool draining_queue, close_asked;
+	uint32_t depth;
+	uint32_t local_id, peer_id;
+	struct nopal_address peer;
+	uint64_t opening_key;
+	uint64_t random;
+	const struct nopal_callbacks *callbacks;
+	struct nopal_callbacks callback_store;
+	void *user;
+	void *listener_user;
+	char *end_text;
+	enum nopal_end end;
+
+	struct nopal_pool segments, messages;
+	uint32_t numbered; /* segments and messages made */
+	struct nopal_handle *waiting_open; /* messages sent before SESSION_OPENED */
+	uint32_t waiting_open_count, waiting_open_room;
+	struct nopal_body *spare_fragments;
+	uint32_t spare_room;
+	uint32_t unfinished; /* outgoing messages whose fate is open */
+	uint64_t unfinished_bytes;
+	struct nopal_departures departures;
+	uint64_t *serial; /* last values seen of serial attributes */
+
+	struct nopal_wheel_entry wake;
+	struct nopal_timer_state *timers; /* the layer's, then the watchdog's */
+	uint64_t timer_order;
+	struct nopal_deferred_list queue, delayed;
+	nopal_token tokens;
+	struct nopal_memory *memory;
+	uint64_t bytes_held;
+	struct nopal_budget budget;
+	struct nopal_counters counters;
+};
+
+static inline struct nopal_core *nopal__core(const struct nopal_session *session)
+{
+	return (struct nopal_core *)(uintptr_t)session;
+}
+
+struct nopal_id_table {
+	struct nopal_core **slots;
+	uint32_t room, used;
+};
+
+struct nopal_listener_entry {
+	struct nopal_listener_entry *next;
+	struct nopal_plan *plan;
+	unsigned flags;
+	struct nopal_callbacks callbacks;
+	void *user;
+};
+
+enum { NOPAL_SPARE_BYTES = 2048 };
+
+struct nopal_ready {
+	struct nopal_core *core;
+	struct nopal_handle segment;
+};
+
+struct nopal_endpoint {
+	struct nopal_port port; /* first: the world's view */
+	struct nopal_endpoint *next, *next_unflushed;
+	struct nopal_listener_entry *listeners;
+	struct nopal_core *sessions;
+	struct nopal_id_table by_id;
+	struct nopal_map by_opening; /* keyed hash of (address, peer id) */
+	uint64_t secret[2];
+	/* the train that is being built */
+	struct nopal_address train_to;
+	struct nopal_core *train_of;
+	uint32_t train_length, train_stride, train_count;
+	bool train_closed, busy, unflushed;
+	struct nopal_buffer *spare; /* of NOPAL_SPARE_BYTES, linked by owner */
+	struct nopal_ready *ready; /* departures that wait for the kernel */
+	uint32_t ready_head, ready_count, ready_room;
+	uint8_t train[NOPAL_TRAIN_BYTES + 600];
+};
+
+/* memory.c */
+int nopal__pool_init(struct nopal_pool *pool, uint32_t object_bytes);
+void *nopal__pool_take(struct nopal_pool *pool, struct nopal_handle *ret_handle);
+void nopal__pool_give(struct nopal_pool *pool, struct nopal_handle handle);
+void *nopal__pool_find(const struct nopal_pool *pool, struct nopal_handle handle);
+/* The live object at an index below pool->made, or NULL. */
+void *nopal__pool_at(const struct nopal_pool *pool, uint32_t index);
+void nopal__pool_fini(struct nopal_pool *pool);
+void nopal__memory_release(struct nopal_core *core);
+bool nopal__charge(struct nopal_core *core, uint64_t bytes);
+void nopal__credit(struct nopal_core *core, uint64_t bytes);
+
+/* event.c */
+const struct nopal_calls *nopal__custom_calls(struct nopal_core *core, int event);
+void nopal__run_deferred(struct nopal_core *core, const struct nopal_deferred *deferred);
+void nopal__drain_queue(struct nopal_core *core);
+void nopal__note(struct nopal_core *core, enum nopal_trace_note note, uint64_t a,
+		 uint64_t b);
+
+/* bind.c */
+void nopal__own_calls_free(struct nopal_core *core);
+
+/* timer.c */
+int nopal__timers_init(struct nopal_core *core);
+/* Makes sure that the session wakes no later than this. */
+void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns);
+void nopal__timers_run(struct nopal_core *core);
+void nopal__watchdog_start(struct nopal_core *core);
+
+/* segment.c, message.c */
+struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind);
+void nopal__segment_free(struct nopal_core *core, struct nopal_segment *segment);
+/* Finish and free what the barriers and pins allow. */
+void nopal__segment_settle(struct nopal_core *core, struct nopal_segment *segment);
+void nopal__depart(struct nopal_core *core, struct nopal_segment *segment);
+void nopal__message_segment_done(struct nopal_core *core, struct nopal_message *message,
+				 const struct nopal_segment *segment);
+void nopal__message_free(struct nopal_core *core, struct nopal_message *message);
+void nopal__message_unpin(struct nopal_core *core, struct nopal_message *message);
+void nopal__messages_flush_opened(struct nopal_core *core);
+void nopal__messages_end(struct nopal_core *core);
+void nopal__message_deliver(struct nopal_core *core, struct nopal_message *message);
+int nopal__message_from_above(struct nopal_core *core,
+			      const struct nopal_segment *segment);
+int nopal__departure_note(struct nopal_core *core, struct nopal_segment *segment);
+
+/* stack.c */
+void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment);
+void nopal__stack_up(struct nopal_core *core, struct nopal_message *message);
+void nopal__stack_done(struct nopal_core *core, const struct nopal_message *message);
+
+/* session.c */
+struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
+				       struct nopal_plan *plan,
+				       const struct nopal_address *peer, bool opener);
+void nopal__session_start(struct nopal_core *bottom); /* raises OPEN_SESSION */
+void nopal__session_drained(struct nopal_core *core); /* a fate was settled */
+void nopal__session_free_stack(struct nopal_core *bottom);
+void nopal__session_received(struct nopal_core *core, struct nopal_message *message);
+static inline struct nopal_core *nopal__top(struct nopal_core *core)
+{
+	while (core->above)
+		core = core->above;
+	return core;
+}
+static inline struct nopal_core *nopal__bottom(struct nopal_core *core)
+{
+	while (core->below)
+		core = core->below;
+	return core;
+}
+
+/* turn.c */
+bool nopal__turn_begin(struct nopal_world *world); /* true: outermost */
+void nopal__turn_end(struct nopal_world *world, bool outermost);
+void nopal__touch(struct nopal_core *core);
+void nopal__session_end(struct nopal_core *core, enum nopal_end end, const char *text);
+void nopal__bury(struct nopal_core *bottom); /* free at the end of the turn */
+
+/* wire.c */
+uint8_t nopal__first_byte(uint8_t kind);
+bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind);
+void nopal__pack_out(struct nopal_core *core, const struct nopal_segment *segment);
+/* Parses a datagram of an established kind; NULL: malformed, counted. */
+struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
+				    struct nopal_buffer *buffer, uint8_t *bytes,
+				    uint32_t length, uint32_t skip);
+uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated, unsigned bytes);
+
+/* endpoint.c */
+void nopal__endpoint_flush(struct nopal_endpoint *endpoint);
+/* Room for a datagram in the train to this session's peer; NULL: none. */
+uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes);
+void nopal__train_add(struct nopal_core *core, uint32_t bytes);
+void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
+			    const struct nopal_address *to, const uint8_t *bytes,
+			    uint32_t length);
+void nopal__ready_push(struct nopal_core *core, const struct nopal_segment *segment);
+void nopal__endpoint_forget(struct nopal_core *bottom);
+int nopal__endpoint_enter(struct nopal_core *bottom);
+
+/* handshake.c: what arrives for no session */
+void nopal__opening_receive(struct nopal_endpoint *endpoint,
+			    const struct nopal_address *from,
+			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length);
+void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
+			  uint8_t *bytes, uint32_t length);
+void nopal__segment_arrive(struct nopal_core *core, struct nopal_segment *segment);
+void nopal__opening_pack(struct nopal_core *core, const struct nopal_segment *segment);
+void nopal__abort_tell(struct nopal_core *core);
+
+#endif

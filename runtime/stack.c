@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack.c -- the narrow interface between layers: a departing segment of one is
+ * a message pushed into the layer below; a message that the lower layer delivers
+ * pops up as an arriving segment; a lower message's fate is the upper segment's.
+ *
+ * Attributes are inherited on each step, so the header of the whole stack stays
+ * one flat plan and no body is copied on the way down.
+ */
+#include <string.h>
+
+#include "session.h"
+
+void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
+{
+	nopal__touch(core->below);
+	if (nopal__message_from_above(core->below, segment) == 0)
+		return;
+	segment->fate = NOPAL_MISSING;
+	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+}
+
+/* Pieces of a message as one body; the single piece of most is not copied. */
+static bool body_of(const struct nopal_message *message, struct nopal_body *ret_body)
+{
+	struct nopal_buffer *buffer;
+
+	if (message->fragments == 1) {
+		*ret_body = message->fragment[0];
+		nopal_buffer_ref(ret_body->buffer);
+		return true;
+	}
+	buffer = nopal_buffer_new((uint32_t)message->length);
+	if (!buffer)
+		return false;
+	nopal_message_copy(message, 0, buffer->bytes, message->length);
+	*ret_body =
+		(struct nopal_body){ buffer, buffer->bytes, (uint32_t)message->length };
+	return true;
+}
+
+void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
+{
+	struct nopal_core *above = core->above;
+	uint64_t kind = message->attribute[core->plan->above_kind_slot];
+	struct nopal_segment *segment;
+
+	if (kind >= NOPAL_KIND_ROOM || !core->plan->kinds[kind].name) {
+		core->counters.rx_malformed++;
+		return;
+	}
+	segment = nopal__segment_make(above, (uint8_t)kind);
+	if (!segment || !body_of(message, &segment->body)) {
+		above->counters.rx_over_budget++;
+		if (segment)
+			nopal__segment_free(above, segment);
+		return;
+	}
+	segment->incoming = true;
+	segment->departed_ns = above->session.now_ns;
+	memcpy(segment->attribute, message->attribute,
+	       core->plan->slot_count * sizeof(uint64_t));
+	if (above->layer->packet_number_slot)
+		segment->packet_number =
+			segment->attribute[above->layer->packet_number_slot];
+	nopal__touch(above);
+	nopal__segment_arrive(above, segment);
+}
+
+void nopal__stack_done(struct nopal_core *core, const struct nopal_message *message)
+{
+	struct nopal_core *above = core->above;
+	struct nopal_segment *segment;
+
+	if (above->life == NOPAL_LIFE_ENDED)
+		return;
+	segment = nopal__pool_find(&above->segments, message->above);
+	if (!segment || !(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
+		return;
+	if (message->segments_missing)
+		segment->fate = NOPAL_MISSING;
+	else if (message->segments_arrived)
+		segment->fate = NOPAL_ARRIVED;
+	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+	nopal__touch(above);
+	nopal__segment_settle(above, segment);
+}

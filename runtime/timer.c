@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timer.c -- a session's timers: the declared ones of its microprotocols, the
+ * delayed raises, and the watchdog.  The session has one entry in the wheel; it
+ * moves only when a deadline becomes the earliest, so that starting a later
+ * timer, or stopping one, costs a store.
+ */
+#include "session.h"
+
+int nopal__timers_init(struct nopal_core *core)
+{
+	uint32_t count = core->layer->timer_count + 1; /* and the watchdog */
+
+	core->timers = nopal_alloc(&core->session, count * sizeof(*core->timers));
+	if (!core->timers)
+		return -1;
+	for (uint32_t i = 0; i < count; i++)
+		core->timers[i].deadline_ns = NOPAL_NEVER;
+	return 0;
+}
+
+void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns)
+{
+	if (core->wake.at && core->wake.deadline_ns <= deadline_ns)
+		return;
+	nopal_wheel_arm(&core->world->wheel, &core->wake, deadline_ns);
+	if (!core->world->in_core)
+		core->world->ops->wake_at(core->world, deadline_ns);
+}
+
+static void timer_set(struct nopal_core *core, uint32_t index, int64_t deadline_ns)
+{
+	core->timers[index].deadline_ns = deadline_ns;
+	core->timers[index].order = ++core->timer_order;
+	nopal__wake_by(core, deadline_ns);
+}
+
+void nopal_timer_start(struct nopal_session *session, const struct nopal_part *part,
+		       unsigned which, int64_t deadline_ns)
+{
+	timer_set(nopal__core(session), part->first_timer + which, deadline_ns);
+}
+
+void nopal_timer_stop(struct nopal_session *session, const struct nopal_part *part,
+		      unsigned which)
+{
+	nopal__core(session)->timers[part->first_timer + which].deadline_ns = NOPAL_NEVER;
+}
+
+bool nopal_timer_running(struct nopal_session *session, const struct nopal_part *part,
+			 unsigned which)
+{
+	return nopal__core(session)->timers[part->first_timer + which].deadline_ns !=
+	       NOPAL_NEVER;
+}
+
+/* ---------------------------------------------------------------- watchdog */
+
+void nopal__watchdog_start(struct nopal_core *core)
+{
+	uint32_t index = core->layer->timer_count;
+
+	if (core->timers[index].deadline_ns == NOPAL_NEVER)
+		timer_set(core, index, core->session.now_ns + core->budget.hold_ns);
+}
+
+/* Names whoever holds back a segment that has waited too long, once a round. */
+static void watchdog_bark(struct nopal_core *core)
+{
+	int64_t patience = core->budget.hold_ns;
+	bool waiting = false;
+
+	for (uint32_t i = 0; i < core->segments.made; i++) {
+		struct nopal_segment *segment = nopal__pool_at(&core->segments, i);
+
+		if (!segment || !segment->wanted)
+			continue;
+		waiting = true;
+		if (core->session.now_ns - segment->created_ns < patience)
+			continue;
+		core->counters.long_holds++;
+		nopal__note(core, NOPAL_NOTE_LONG_HOLD, segment->number,
+			    segment->waiting[NOPAL_SEND]);
+	}
+	if (waiting)
+		nopal__watchdog_start(core);
+}
+
+/* ------------------------------------------------------------------ expiry */
+
+static void timer_fire(struct nopal_core *core, uint32_t index)
+{
+	const struct nopal_timer_plan *timer;
+
+	core->timers[index].deadline_ns = NOPAL_NEVER;
+	if (index == core->layer->timer_count) {
+		watchdog_bark(core);
+		return;
+	}
+	timer = &core->layer->timers[index];
+	if (core->world->tracer)
+		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
+			     NOPAL_TRACED_TIMER, timer->part->index, (uint16_t)index, 0,
+			     0);
+	timer->timer->expired(&core->session, timer->part);
+}
+
+/* The declared timer that is due first, ties by start; -1: none is. */
+static int64_t timer_due(const struct nopal_core *core)
+{
+	const struct nopal_timer_state *best = NULL;
+
+	for (uint32_t i = 0; i <= core->layer->timer_count; i++) {
+		const struct nopal_timer_state *timer = &core->timers[i];
+
+		if (timer->deadline_ns > core->session.now_ns)
+			continue;
+		if (!best || timer->deadline_ns < best->deadline_ns ||
+		    (timer->deadline_ns == best->deadline_ns &&
+		     timer->order < best->order))
+			best = timer;
+	}
+	return best ? best - core->timers : -1;
+}
+
+static bool delayed_due(struct nopal_core *core, struct nopal_deferred *ret_deferred)
+{
+	struct nopal_deferred_list *list = &core->delayed;
+	const struct nopal_deferred *best = NULL;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct nopal_deferred *at =
+			&list->entries[(list->head + i) % list->room];
+
+		if (at->deadline_ns <= core->session.now_ns &&
+		    (!best || at->deadline_ns < best->deadline_ns))
+			best = at;
+	}
+	if (!best)
+		return false;
+	*ret_deferred = *best;
+	nopal_cancel(&core->session, best->token);
+	return true;
+}
+
+static int64_t earliest(const struct nopal_core *core)
+{
+	const struct nopal_deferred_list *list = &core->delayed;
+	int64_t when = NOPAL_NEVER;
+
+	for (uint32_t i = 0; i <= core->layer->timer_count; i++)
+		if (core->timers[i].deadline_ns < when)
+			when = core->timers[i].deadline_ns;
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->entries[(list->head + i) % list->room].deadline_ns < when)
+			when = list->entries[(list->head + i) % list->room].deadline_ns;
+	return when;
+}
+
+static void wake_for_rest(struct nopal_core *core)
+{
+	int64_t when = core->life == NOPAL_LIFE_ENDED ? NOPAL_NEVER : earliest(core);
+
+	if (when == NOPAL_NEVER)
+		return;
+	nopal__wake_by(core, when > core->session.now_ns ? when :
+							     core->session.now_ns + 1);
+}
+
+/* A timer that is started again for now or earlier waits for the next wake-up:
+ * one wake-up fires each timer at most once. */
+void nopal__timers_run(struct nopal_core *core)
+{
+	uint64_t newest = core->timer_order;
+	struct nopal_deferred deferred;
+	int64_t index;
+
+	while (core->life != NOPAL_LIFE_ENDED && (index = timer_due(core)) >= 0) {
+		if (core->timers[index].order > newest)
+			break;
+		timer_fire(core, (uint32_t)index);
+	}
+	while (core->life != NOPAL_LIFE_ENDED && delayed_due(core, &deferred))
+		nopal__run_deferred(core, &deferred);
+	wake_for_rest(core);
+}

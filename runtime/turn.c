@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * turn.c -- a turn: one entry into the core, however deep its calls nest.
+ *
+ * At its outermost end every touched session sees TURN_END (acks are decided,
+ * windows granted), trains leave, and sessions that ended are freed, so nothing
+ * is freed under a handler's or a callback's feet.
+ */
+#include "session.h"
+
+bool nopal__turn_begin(struct nopal_world *world)
+{
+	if (world->in_core)
+		return false;
+	world->in_core = true;
+	world->now_ns = world->ops->clock(world);
+	return true;
+}
+
+void nopal__touch(struct nopal_core *core)
+{
+	struct nopal_world *world = core->world;
+
+	core->session.now_ns = world->now_ns;
+	if (core->touched)
+		return;
+	core->touched = true;
+	core->next_touched = NULL;
+	*world->touched_end = core;
+	world->touched_end = &core->next_touched;
+}
+
+void nopal__bury(struct nopal_core *bottom)
+{
+	struct nopal_world *world = bottom->world;
+
+	if (bottom->buried)
+		return;
+	bottom->buried = true;
+	bottom->next_ended = world->ended;
+	world->ended = bottom;
+}
+
+static void tell_writable(struct nopal_core *core)
+{
+	if (!core->send_blocked || core->above || core->life != NOPAL_LIFE_OPEN ||
+	    core->unfinished_bytes >= core->budget.send_bytes)
+		return;
+	core->send_blocked = false;
+	if (core->callbacks && core->callbacks->writable)
+		core->callbacks->writable(&core->session, core->user);
+}
+
+static void session_turn_end(struct nopal_core *core)
+{
+	if (core->queue.count)
+		nopal__drain_queue(core);
+	nopal_raise_TURN_END(&core->session, &core->session);
+	tell_writable(core);
+}
+
+static void touched_run(struct nopal_world *world)
+{
+	while (world->touched) {
+		struct nopal_core *core = world->touched;
+
+		world->touched = core->next_touched;
+		if (!world->touched)
+			world->touched_end = &world->touched;
+		core->touched = false;
+		if (core->life != NOPAL_LIFE_ENDED)
+			session_turn_end(core);
+	}
+}
+
+static void bury_all(struct nopal_world *world)
+{
+	while (world->ended) {
+		struct nopal_core *bottom = world->ended;
+
+		world->ended = bottom->next_ended;
+		nopal__session_free_stack(bottom);
+	}
+}
+
+/* Freeing tells the application, who may send elsewhere: so round again. */
+void nopal__turn_end(struct nopal_world *world, bool outermost)
+{
+	if (!outermost)
+		return;
+	do {
+		touched_run(world);
+		bury_all(world);
+	} while (world->touched);
+	while (world->unflushed) {
+		struct nopal_endpoint *endpoint = world->unflushed;
+
+		world->unflushed = endpoint->next_unflushed;
+		endpoint->unflushed = false;
+		nopal__endpoint_flush(endpoint);
+	}
+	world->in_core = false;
+	world->ops->wake_at(world, nopal_wheel_next(&world->wheel));
+}
+
+void nopal__world_wake(struct nopal_world *world)
+{
+	struct nopal_wheel_entry *entry;
+
+	world->in_core = true;
+	while ((entry = nopal_wheel_expire(&world->wheel, world->now_ns))) {
+		struct nopal_core *core =
+			(void *)((char *)entry - offsetof(struct nopal_core, wake));
+
+		nopal__touch(core);
+		nopal__timers_run(core);
+	}
+	nopal__turn_end(world, true);
+}
+
+int64_t nopal__world_next(const struct nopal_world *world)
+{
+	return nopal_wheel_next(&world->wheel);
+}

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * units.c -- "25ms", "4MiB", "5%": text to base units, and back.
+ *
+ * All arithmetic is in integers: 1.5ms is exact or refused.  A bare number
+ * where a unit is due is refused: 25 what?
+ */
+#include "units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+struct units_word {
+	const char *name; /* NULL ends a table */
+	int64_t scale;	  /* base units in one */
+};
+
+enum { UNITS_KILO = 1000, UNITS_KIBI = 1024, UNITS_PARTS_IN_PERCENT = 10000 };
+
+static const struct units_word units_time[] = {
+	{ "ns", 1 },
+	{ "us", NOPAL_MICROSECOND },
+	{ "ms", NOPAL_MILLISECOND },
+	{ "s", NOPAL_SECOND },
+	{ "min", 60 * NOPAL_SECOND },
+	{ "h", 3600 * NOPAL_SECOND },
+	{ 0 },
+};
+static const struct units_word units_size[] = {
+	{ "B", 1 },
+	{ "kB", UNITS_KILO },
+	{ "KiB", UNITS_KIBI },
+	{ "MB", INT64_C(1) * UNITS_KILO * UNITS_KILO },
+	{ "MiB", INT64_C(1) * UNITS_KIBI * UNITS_KIBI },
+	{ "GB", INT64_C(1) * UNITS_KILO * UNITS_KILO * UNITS_KILO },
+	{ "GiB", INT64_C(1) * UNITS_KIBI * UNITS_KIBI * UNITS_KIBI },
+	{ "seg", 0 }, /* not known before the header is */
+	{ 0 },
+};
+static const struct units_word units_rate[] = {
+	{ "bit", 1 },
+	{ "kbit", UNITS_KILO },
+	{ "Mbit", INT64_C(1) * UNITS_KILO * UNITS_KILO },
+	{ "Gbit", INT64_C(1) * UNITS_KILO * UNITS_KILO * UNITS_KILO },
+	{ 0 },
+};
+static const struct units_word units_percent[] = {
+	{ "%", UNITS_PARTS_IN_PERCENT },
+	{ 0 },
+};
+
+struct units_family {
+	const char *noun;
+	const char *example;
+	const struct units_word *words; /* NULL: no unit */
+};
+
+static const struct units_family units_families[] = {
+	[NOPAL_COUNT] = { "a number", "12", NULL },
+	[NOPAL_TIME] = { "a time", "25ms", units_time },
+	[NOPAL_SIZE] = { "a size", "1500B", units_size },
+	[NOPAL_RATE] = { "a rate", "10Mbit", units_rate },
+	[NOPAL_PERCENT] = { "a percentage", "5%", units_percent },
+	[NOPAL_SWITCH] = { "on or off", "on", NULL },
+	[NOPAL_WORD] = { "a word", NULL, NULL },
+};
+enum { UNITS_FAMILIES = sizeof(units_families) / sizeof(*units_families) };
+
+static const char units_switch[] = "off|on"; /* index is the value */
+
+/* ------------------------------------------------------------------- reading */
+
+/* A number as written: [-] whole [. fraction], then the unit's word. */
+struct units_number {
+	bool negative;
+	int64_t whole;
+	int64_t fraction, divisor; /* .25 is 25 of 100 */
+	const char *unit;
+};
+
+enum { UNITS_TEN = 10, UNITS_FRACTION_MOST = 1000000000 };
+
+static bool units_digits(const char **at, int64_t *ret_value)
+{
+	int64_t value = 0;
+
+	if (!isdigit((unsigned char)**at))
+		return false;
+	for (; isdigit((unsigned char)**at); (*at)++) {
+		if (__builtin_mul_overflow(value, UNITS_TEN, &value) ||
+		    __builtin_add_overflow(value, **at - '0', &value))
+			return false;
+	}
+	*ret_value = value;
+	return true;
+}
+
+static bool units_number(const char *text, struct units_number *ret_number)
+{
+	struct units_number number = { .divisor = 1 };
+	const char *at = text;
+
+	number.negative = *at == '-';
+	at += number.negative;
+	if (!units_digits(&at, &number.whole))
+		return false;
+	if (*at == '.') {
+		const char *start = ++at;
+
+		if (!units_digits(&at, &number.fraction))
+			return false;
+		for (; start < at; start++) {
+			if (number.divisor >= UNITS_FRACTION_MOST)
+				return false;
+			number.divisor *= UNITS_TEN;
+		}
+	}
+	while (*at == ' ')
+		at++;
+	number.unit = at;
+	*ret_number = number;
+	return true;
+}
+
+/* whole.fraction * scale, exactly. */
+static bool units_scale(const struct units_number *number, int64_t scale,
+			int64_t *ret_value)
+{
+	int64_t whole, part;
+
+	if (__builtin_mul_overflow(number->whole, scale, &whole) ||
+	    __builtin_mul_overflow(number->fraction, scale, &part) ||
+	    part % number->divisor != 0 ||
+	    __builtin_add_overflow(whole, part / number->divisor, &whole))
+		return false;
+	*ret_value = number->negative ? -whole : whole;
+	return true;
+}
+
+/* netem writes mbit, people write ms as MS: case decides only where it must. */
+static const struct units_word *units_find(const struct units_word *words,
+					   const char *unit)
+{
+	for (const struct units_word *word = words; word->name; word++) {
+		if (strcmp(word->name, unit) == 0)
+			return word;
+		if (words == units_rate && strcasecmp(word->name, unit) == 0)
+			return word;
+	}
+	return NULL;
+}
+
+/* ----------------------------------------------------------------- complaints */
+
+static char *units_names(const struct units_word *words)
+{
+	struct nopal_text names = { 0 };
+
+	for (const struct units_word *word = words; word->name; word++)
+		nopal__append(&names, "%s%s", names.length ? " " : "",
+			      word->name);
+	return names.text;
+}
+
+static void units_say_bare(const char *text, enum nopal_unit unit,
+			   const char *what, struct nopal_problems *problems)
+{
+	const struct units_family *family = &units_families[unit];
+	char *names = units_names(family->words);
+	char *fix = nopal__printed("write %s with its unit (%s), like %s",
+				   family->noun, names, family->example);
+
+	nopal_problems_add(problems, NULL, 0, fix,
+			   "%s = %s is a bare number where a unit is due", what,
+			   text);
+	free(fix);
+	free(names);
+}
+
+/* 10ms where a size is due deserves better than "no such unit". */
+static const struct units_family *units_other(const char *unit)
+{
+	for (size_t i = 0; i < UNITS_FAMILIES; i++) {
+		const struct units_family *family = &units_families[i];
+
+		if (family->words && units_find(family->words, unit))
+			return family;
+	}
+	return NULL;
+}
+
+static void units_say_unit(const char *text, const char *unit,
+			   const struct units_family *family, const char *what,
+			   struct nopal_problems *problems)
+{
+	const struct units_family *other = units_other(unit);
+	char *names = family->words ? units_names(family->words) : NULL;
+	char *fix = names ? nopal__printed("units are %s: write %s", names,
+					   family->example) :
+			    nopal__printed("write %s without a unit, like %s",
+					   family->noun, family->example);
+
+	if (other)
+		nopal_problems_add(problems, NULL, 0, fix,
+				   "%s = %s is %s where %s is due", what, text,
+				   other->noun, family->noun);
+	else
+		nopal_problems_add(problems, NULL, 0, fix,
+				   "%s = %s: there is no unit `%s`", what, text,
+				   unit);
+	free(fix);
+	free(names);
+}
+
+static void units_say_number(const char *text, const struct units_family *family,
+			     const char *what, struct nopal_problems *problems)
+{
+	char *fix = nopal__printed("write %s, like %s", family->noun,
+				   family->example);
+
+	nopal_problems_add(problems, NULL, 0, fix, "%s = %s is not %s", what,
+			   *text ? text : "\"\"", family->noun);
+	free(fix);
+}
+
+static void units_say_scale(const char *text, const struct units_number *number,
+			    const char *what, struct nopal_problems *problems)
+{
+	if (number->divisor > 1)
+		nopal_problems_add(problems, NULL, 0,
+				   "use a smaller unit, and a whole number",
+				   "%s = %s is not a whole number of the "
+				   "smallest unit",
+				   what, text);
+	else
+		nopal_problems_add(problems, NULL, 0, "write a smaller one",
+				   "%s = %s does not fit in 63 bits", what,
+				   text);
+}
+
+static void units_say_word(const char *text, const char *choices,
+			   const char *what, struct nopal_problems *problems)
+{
+	const char *names[64] = { 0 };
+	char *copy = nopal__copy(choices), *rest = copy, *fix, *all;
+	size_t count = 0;
+
+	while (rest && count + 1 < sizeof(names) / sizeof(*names))
+		names[count++] = strsep(&rest, "|");
+	all = nopal__printed("write one of: %s", choices);
+	for (char *at = all; *at; at++)
+		*at = *at == '|' ? ' ' : *at;
+	fix = nopal__suggestion(text, names, all);
+	nopal_problems_add(problems, NULL, 0, fix, "%s = %s is not one of %s",
+			   what, text, choices);
+	free(fix);
+	free(all);
+	free(copy);
+}
+
+/* -------------------------------------------------------------------- parsing */
+
+static bool units_word(const char *text, const char *choices, const char *what,
+		       struct nopal_quantity *ret, struct nopal_problems *problems)
+{
+	const char *rest = choices;
+	size_t length = strlen(text);
+
+	for (int64_t index = 0; rest; index++) {
+		const char *word;
+
+		if (nopal__next_word(&rest, '|', &word) == length &&
+		    strncmp(word, text, length) == 0) {
+			*ret = (struct nopal_quantity){ .value = index };
+			return true;
+		}
+	}
+	units_say_word(text, choices, what, problems);
+	return false;
+}
+
+static bool units_measure(const char *text, enum nopal_unit unit,
+			  const char *what, struct nopal_quantity *ret,
+			  struct nopal_problems *problems)
+{
+	const struct units_family *family = &units_families[unit];
+	const struct units_word bare = { "", 1 }, *word = &bare;
+	struct units_number number;
+	struct nopal_quantity quantity = { 0 };
+
+	if (!units_number(text, &number) || (family->words && number.negative)) {
+		units_say_number(text, family, what, problems);
+		return false;
+	}
+	if (family->words && !*number.unit) {
+		units_say_bare(text, unit, what, problems);
+		return false;
+	}
+	if (family->words)
+		word = units_find(family->words, number.unit);
+	else if (*number.unit)
+		word = NULL;
+	if (!word) {
+		units_say_unit(text, number.unit, family, what, problems);
+		return false;
+	}
+	quantity.in_segments = word->scale == 0;
+	if (!units_scale(&number, word->scale ? word->scale : 1,
+			 &quantity.value)) {
+		units_say_scale(text, &number, what, problems);
+		return false;
+	}
+	*ret = quantity;
+	return true;
+}
+
+bool nopal__quantity_read(const char *text, enum nopal_unit unit,
+			  const char *choices, const char *what,
+			  struct nopal_quantity *ret_quantity,
+			  struct nopal_problems *problems)
+{
+	if (unit == NOPAL_SWITCH)
+		return units_word(text, units_switch, what, ret_quantity,
+				  problems);
+	if (unit == NOPAL_WORD)
+		return units_word(text, choices ? choices : "", what,
+				  ret_quantity, problems);
+	return units_measure(text, unit, what, ret_quantity, problems);
+}
+
+int nopal_quantity_parse(const char *text, int unit, const char *what,
+			 int64_t *ret_value, struct nopal_problems *problems)
+{
+	struct nopal_quantity quantity;
+
+	if (unit < 0 || unit >= NOPAL_WORD)
+		return -EINVAL;
+	if (!nopal__quantity_read(text, (enum nopal_unit)unit, NULL, what,
+				  &quantity, problems))
+		return -EINVAL;
+	if (quantity.in_segments) {
+		nopal_problems_add(problems, NULL, 0, "write it in bytes",
+				   "%s = %s: only a microprotocol's section "
+				   "knows how long a segment is",
+				   what, text);
+		return -EINVAL;
+	}
+	*ret_value = quantity.value;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- writing */
+
+/* The largest unit that divides it without a rest. */
+static const struct units_word *units_largest(const struct units_word *words,
+					      int64_t value)
+{
+	const struct units_word *largest = words;
+
+	for (const struct units_word *word = words; word->name; word++) {
+		if (word->scale > largest->scale && value != 0 &&
+		    value % word->scale == 0)
+			largest = word;
+	}
+	return largest;
+}
+
+static char *units_percent_text(int64_t value)
+{
+	int64_t rest = value % UNITS_PARTS_IN_PERCENT;
+	char *digits, *text;
+	size_t length;
+
+	if (rest == 0)
+		return nopal__printed("%" PRId64 "%%",
+				      value / UNITS_PARTS_IN_PERCENT);
+	digits = nopal__printed("%" PRId64 ".%04" PRId64,
+				value / UNITS_PARTS_IN_PERCENT, rest);
+	length = strlen(digits);
+	while (digits[length - 1] == '0')
+		length--;
+	text = nopal__printed("%.*s%%", (int)length, digits);
+	free(digits);
+	return text;
+}
+
+char *nopal__quantity_text(struct nopal_quantity quantity, enum nopal_unit unit,
+			   const char *choices)
+{
+	const struct units_family *family = &units_families[unit];
+	const struct units_word *word;
+
+	if (unit == NOPAL_SWITCH)
+		choices = units_switch;
+	if (choices) {
+		for (int64_t index = 0; choices; index++) {
+			const char *one;
+			size_t length = nopal__next_word(&choices, '|', &one);
+
+			if (index == quantity.value)
+				return nopal__copy_part(one, length);
+		}
+	}
+	if (quantity.in_segments)
+		return nopal__printed("%" PRId64 "seg", quantity.value);
+	if (unit == NOPAL_PERCENT)
+		return units_percent_text(quantity.value);
+	if (!family->words)
+		return nopal__printed("%" PRId64, quantity.value);
+	word = units_largest(family->words, quantity.value);
+	return nopal__printed("%" PRId64 "%s", quantity.value / word->scale,
+			      word->name);
+}
+
+/* -------------------------------------------------------------------- ranges */
+
+/* Compares where it can be told: 1 above, -1 below, 0 equal or unknown. */
+static int units_against(struct nopal_quantity quantity, enum nopal_unit unit,
+			 const char *bound)
+{
+	struct nopal_quantity limit;
+
+	if (!bound ||
+	    !nopal__quantity_read(bound, unit, NULL, "", &limit, NULL) ||
+	    limit.in_segments != quantity.in_segments)
+		return 0;
+	return (quantity.value > limit.value) - (quantity.value < limit.value);
+}
+
+bool nopal__quantity_outside(struct nopal_quantity quantity, enum nopal_unit unit,
+			     const char *least, const char *most,
+			     const char *what, struct nopal_problems *problems)
+{
+	char *fix, *text;
+
+	if (unit == NOPAL_SWITCH || unit == NOPAL_WORD)
+		return false;
+	if (units_against(quantity, unit, least) >= 0 &&
+	    units_against(quantity, unit, most) <= 0)
+		return false;
+	text = nopal__quantity_text(quantity, unit, NULL);
+	if (least && most)
+		fix = nopal__printed("write one from %s to %s", least, most);
+	else if (least)
+		fix = nopal__printed("write %s or more", least);
+	else
+		fix = nopal__printed("write %s or less", most);
+	nopal_problems_add(problems, NULL, 0, fix, "%s = %s is out of range (%s to %s)",
+			   what, text, least ? least : "any",
+			   most ? most : "any");
+	free(fix);
+	free(text);
+	return true;
+}

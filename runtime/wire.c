@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wire.c -- attributes to header bytes and back, by the plan's header plan.
+ *
+ *   byte 0     version (3 bits), kind (5 bits)
+ *   bytes 1-4  the receiver's session id
+ *   fields     attributes that travel on this kind, big endian, fixed widths
+ *   body
+ *   trailer    of the sealing stage
+ *
+ * A datagram is parsed once, bounds first, into a segment; nothing else looks
+ * at its bytes.  docs/wire.md has the whole format.
+ */
+#include <string.h>
+
+#include "session.h"
+
+enum { WIRE_VERSION = 1, WIRE_KIND_BITS = 5, BITS_PER_BYTE = 8 };
+
+uint8_t nopal__first_byte(uint8_t kind)
+{
+	return (uint8_t)(WIRE_VERSION << WIRE_KIND_BITS | kind);
+}
+
+bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind)
+{
+	*ret_kind = byte & ((1 << WIRE_KIND_BITS) - 1);
+	return byte >> WIRE_KIND_BITS == WIRE_VERSION;
+}
+
+/* The number nearest to `reference` whose low bytes are `truncated`. */
+uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated, unsigned bytes)
+{
+	uint64_t span, half, candidate;
+
+	if (bytes >= sizeof(uint64_t))
+		return truncated;
+	span = UINT64_C(1) << (bytes * BITS_PER_BYTE);
+	half = span / 2;
+	candidate = (reference & ~(span - 1)) | truncated;
+	if (candidate > reference && candidate - reference > half && candidate >= span)
+		return candidate - span;
+	if (reference > candidate && reference - candidate >= half)
+		return candidate + span;
+	return candidate;
+}
+
+void nopal_serial_seen(struct nopal_session *session, const struct nopal_part *part,
+		       unsigned which, uint64_t value)
+{
+	struct nopal_core *core = nopal__core(session);
+	uint8_t index = core->plan->serial_of[part->attribute[which]];
+
+	if (index)
+		core->serial[index - 1] = value;
+}
+
+static inline uint8_t *put(uint8_t *at, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = bytes; i-- > 0;) {
+		at[i] = (uint8_t)value;
+		value >>= BITS_PER_BYTE;
+	}
+	return at + bytes;
+}
+
+static inline uint64_t get(const uint8_t *at, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < bytes; i++)
+		value = value << BITS_PER_BYTE | at[i];
+	return value;
+}
+
+/* What differs from departure to departure is no part of what is coded. */
+static struct nopal_header coded_header(const struct nopal_core *core)
+{
+	struct nopal_header header = { 0 };
+	const struct nopal_header *data = &core->plan->kinds[NOPAL_KIND_DATA].header;
+
+	for (unsigned i = 0; i < data->count; i++)
+		if (data->fields[i].slot != core->layer->packet_number_slot) {
+			header.fields[header.count++] = data->fields[i];
+			header.bytes += data->fields[i].bytes;
+		}
+	return header;
+}
+
+static uint8_t *put_fields(const struct nopal_header *header,
+			   const struct nopal_segment *segment, uint8_t *at)
+{
+	for (unsigned i = 0; i < header->count; i++)
+		at = put(at, segment->attribute[header->fields[i].slot],
+			 header->fields[i].bytes);
+	return at;
+}
+
+static void get_fields(const struct nopal_core *core, const struct nopal_header *header,
+		       struct nopal_segment *segment, const uint8_t *at)
+{
+	for (unsigned i = 0; i < header->count; i++) {
+		const struct nopal_field *field = &header->fields[i];
+		uint64_t value = get(at, field->bytes);
+
+		if (field->serial)
+			value = nopal__serial_expand(core->serial[field->reference], value,
+						     field->bytes);
+		segment->attribute[field->slot] = value;
+		at += field->bytes;
+	}
+}
+
+static void seal(struct nopal_core *core, uint8_t *start, uint32_t length)
+{
+	const struct nopal_part *part = core->plan->seal;
+
+	if (part)
+		part->microprotocol->seal->close(&core->session, part, start, length);
+}
+
+/* A peer that has not told its session id gets the whole introduction. */
+static bool introduces(const struct nopal_core *core, uint8_t kind)
+{
+	return kind == NOPAL_KIND_DATA && !core->peer_known;
+}
+
+void nopal__pack_out(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	const struct nopal_plan *plan = core->plan;
+	const struct nopal_header *header = &plan->kinds[segment->kind].header;
+	bool opening = introduces(core, segment->kind);
+	uint32_t bytes = 1u + NOPAL_ID_BYTES + (opening ? NOPAL_FINGERPRINT_BYTES : 0u) +
+			 header->bytes + segment->body.length + plan->trailer_bytes;
+	uint8_t *start = nopal__train_room(core, bytes), *at = start;
+
+	if (!start)
+		return;
+	*at++ = nopal__first_byte(opening ? NOPAL_KIND_DATA_OPENING : segment->kind);
+	at = put(at, opening ? core->local_id : core->peer_id, NOPAL_ID_BYTES);
+	if (opening)
+		at = put(at, plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
+	at = put_fields(header, segment, at);
+	if (segment->body.length)
+		memcpy(at, segment->body.bytes, segment->body.length);
+	seal(core, start, bytes - plan->trailer_bytes);
+	nopal__train_add(core, bytes);
+}
+
+struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
+				    struct nopal_buffer *buffer, uint8_t *bytes,
+				    uint32_t length, uint32_t skip)
+{
+	const struct nopal_plan *plan = core->plan;
+	const struct nopal_header *header = &plan->kinds[kind].header;
+	uint32_t least = skip + header->bytes + plan->trailer_bytes;
+	struct nopal_segment *segment;
+
+	if (!plan->kinds[kind].name || length < least) {
+		core->counters.rx_malformed++;
+		return NULL;
+	}
+	if (plan->seal &&
+	    !plan->seal->microprotocol->seal->open(&core->session, plan->seal, bytes,
+						   length - plan->trailer_bytes)) {
+		core->counters.rx_sealed_badly++;
+		return NULL;
+	}
+	segment = nopal__segment_make(core, kind);
+	if (!segment) {
+		core->counters.rx_over_budget++;
+		return NULL;
+	}
+	segment->incoming = true;
+	segment->departed_ns = core->session.now_ns;
+	get_fields(core, header, segment, bytes + skip);
+	if (core->layer->packet_number_slot)
+		segment->packet_number =
+			segment->attribute[core->layer->packet_number_slot];
+	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer),
+					     bytes + skip + header->bytes, length - least };
+	return segment;
+}
+
+/* ------------------------------------------ what redundancy codes over */
+
+uint32_t nopal_segment_pack(struct nopal_session *session,
+			    const struct nopal_segment *segment, uint8_t *bytes,
+			    uint32_t room)
+{
+	const struct nopal_header header = coded_header(nopal__core(session));
+	uint32_t length = header.bytes + segment->body.length;
+
+	if (length > room)
+		return 0;
+	bytes = put_fields(&header, segment, bytes);
+	if (segment->body.length)
+		memcpy(bytes, segment->body.bytes, segment->body.length);
+	return length;
+}
+
+struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
+					   const uint8_t *bytes, uint32_t length)
+{
+	struct nopal_core *core = nopal__core(session);
+	const struct nopal_header header = coded_header(core);
+	struct nopal_segment *segment;
+	struct nopal_buffer *buffer;
+
+	if (length < header.bytes)
+		return NULL;
+	buffer = nopal_body_buffer(session, length - header.bytes);
+	segment = buffer ? nopal__segment_make(core, NOPAL_KIND_DATA) : NULL;
+	if (!segment) {
+		nopal_buffer_unref(buffer);
+		return NULL;
+	}
+	segment->incoming = true;
+	segment->departed_ns = session->now_ns;
+	get_fields(core, &header, segment, bytes);
+	memcpy(buffer->bytes, bytes + header.bytes, length - header.bytes);
+	segment->body =
+		(struct nopal_body){ buffer, buffer->bytes, length - header.bytes };
+	core->counters.segments_rebuilt++;
+	return segment;
+}
+
+void nopal_segment_drop(struct nopal_session *session, struct nopal_segment *segment)
+{
+	nopal__segment_free(nopal__core(session), segment);
+}
+
+uint32_t nopal_pack_limit(const struct nopal_session *session)
+{
+	const struct nopal_core *core = nopal__core(session);
+
+	return coded_header(core).bytes + core->plan->body_bytes;
+}
+
+uint32_t nopal_body_limit(const struct nopal_session *session)
+{
+	return nopal__core(session)->plan->body_bytes;
+}
+
+uint32_t nopal_control_limit(const struct nopal_session *session,
+			     const struct nopal_part *part, unsigned kind)
+{
+	const struct nopal_plan *plan = nopal__core(session)->plan;
+	uint8_t code = part->kind[kind];
+
+	if (code == NOPAL_KIND_CONNECT)
+		return plan->datagram_bytes - 1 - NOPAL_ID_BYTES -
+		       NOPAL_FINGERPRINT_BYTES - NOPAL_CHECK_BYTES;
+	return plan->datagram_bytes - 1 - NOPAL_ID_BYTES -
+	       plan->kinds[code].header.bytes - plan->trailer_bytes;
+}

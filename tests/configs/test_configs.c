@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every shipped config: it loads without a problem, keeps to its header budget,
+ * and on a clean simulated link delivers all that is sent, and ends well.
+ */
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "microprotocol.h"
+#include "nopal.h"
+
+enum {
+	MESSAGES = 40,
+	MESSAGE_BYTES = 800,
+	MINIMAL_HEADER_BYTES = 8, /* docs/wire.md: budgets */
+	BULK_HEADER_BYTES = 20,
+	PORT = 4000,
+	SEED = 11,
+};
+#define PATIENCE_NS (120 * NOPAL_SECOND)
+
+struct talk {
+	unsigned sent, delivered, ended;
+	int end;
+	struct nopal_session *client;
+};
+
+static void send_more(struct talk *talk)
+{
+	uint8_t bytes[MESSAGE_BYTES];
+
+	while (talk->sent < MESSAGES) {
+		memset(bytes, (int)talk->sent, sizeof(bytes));
+		if (nopal_send(talk->client, bytes, sizeof(bytes), talk->sent))
+			return;
+		talk->sent++;
+	}
+	nopal_session_close(talk->client);
+}
+
+static void on_opened(struct nopal_session *session, void *user)
+{
+	struct talk *talk = user;
+
+	talk->client = session;
+	send_more(talk);
+}
+
+static void on_writable(struct nopal_session *session, void *user)
+{
+	(void)session;
+	send_more(user);
+}
+
+static void *on_accepted(struct nopal_session *session, void *user)
+{
+	(void)session;
+	return user;
+}
+
+static void on_received(struct nopal_session *session,
+			struct nopal_message *message, void *user)
+{
+	struct talk *talk = user;
+
+	(void)session;
+	assert_int_equal(nopal_message_length(message), MESSAGE_BYTES);
+	talk->delivered++;
+}
+
+static void on_ended(struct nopal_session *session, int end, const char *text,
+		     void *user)
+{
+	struct talk *talk = user;
+
+	(void)session;
+	if (end != NOPAL_ENDED_WELL)
+		print_message("ended: %s\n", text ? text : "");
+	talk->ended++;
+	talk->end = end;
+}
+
+static const struct nopal_callbacks server = {
+	.accepted = on_accepted,
+	.received = on_received,
+};
+static const struct nopal_callbacks client = {
+	.opened = on_opened,
+	.writable = on_writable,
+	.ended = on_ended,
+};
+
+static void converse(struct nopal_plan *plan, const char *path)
+{
+	struct nopal_world *world = nopal_sim_new(SEED);
+	int from = nopal_sim_host(world), to = nopal_sim_host(world);
+	struct nopal_link forward, reverse;
+	struct nopal_problems problems;
+	struct nopal_endpoint *here, *there;
+	struct nopal_address address;
+	struct talk talk = { 0 };
+
+	nopal_problems_init(&problems);
+	assert_int_equal(nopal_link_parse("rate 10mbit delay 10ms", &forward,
+					  &reverse, &problems),
+			 0);
+	assert_int_equal(nopal_sim_connect(world, from, to, &forward, &reverse),
+			 0);
+	here = nopal_sim_endpoint(world, from, PORT);
+	there = nopal_sim_endpoint(world, to, PORT);
+	nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &server,
+			     &talk);
+	nopal_endpoint_local(there, &address);
+	assert_non_null(
+		nopal_session_open(here, plan, &address, &client, &talk));
+	nopal_sim_run(world, PATIENCE_NS);
+	if (talk.delivered != MESSAGES)
+		print_message("%s: %u of %u messages\n", path, talk.delivered,
+			      talk.sent);
+	assert_int_equal(talk.sent, MESSAGES);
+	assert_int_equal(talk.delivered, MESSAGES);
+	assert_int_equal(talk.ended, 1);
+	assert_int_equal(talk.end, NOPAL_ENDED_WELL);
+	nopal_world_free(world);
+	nopal_problems_fini(&problems);
+}
+
+static struct nopal_plan *load(const char *name)
+{
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+
+	nopal_problems_init(&problems);
+	plan = nopal_plan_load(name, NULL, &problems);
+	nopal_problems_print(&problems, stderr);
+	assert_non_null(plan);
+	assert_int_equal(problems.errors, 0);
+	nopal_problems_fini(&problems);
+	return plan;
+}
+
+static void all_shipped_configs_deliver(void **state)
+{
+	glob_t found;
+
+	(void)state;
+	assert_int_equal(
+		glob(NOPAL_SOURCE_ROOT "/configs/*.conf", 0, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct nopal_plan *plan = load(found.gl_pathv[i]);
+
+		assert_true(strlen(nopal_plan_description(plan)) > 0);
+		converse(plan, found.gl_pathv[i]);
+		nopal_plan_unref(plan);
+	}
+	globfree(&found);
+}
+
+static void headers_keep_to_their_budget(void **state)
+{
+	struct nopal_plan *minimal = load("ctp_minimal"), *bulk = load("bulk");
+
+	(void)state;
+	assert_true(nopal_plan_header_bytes(minimal) <= MINIMAL_HEADER_BYTES);
+	assert_true(nopal_plan_header_bytes(bulk) <= BULK_HEADER_BYTES);
+	nopal_plan_unref(minimal);
+	nopal_plan_unref(bulk);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_shipped_configs_deliver),
+		cmocka_unit_test(headers_keep_to_their_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* test_codec -- readers and writers: round trips, limits, canonical form. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "microprotocol.h"
+
+enum { ROOM = 64, ROUNDS = 20000 };
+
+static uint64_t state = 7;
+
+static uint64_t draw(void)
+{
+	state = state * UINT64_C(6364136223846793005) +
+		UINT64_C(1442695040888963407);
+	return state >> 8 ^ state << 30;
+}
+
+static struct nopal_writer writer(uint8_t *bytes, size_t room)
+{
+	return (struct nopal_writer){ bytes, bytes, bytes + room, false };
+}
+
+static struct nopal_reader reader(const uint8_t *bytes, size_t length)
+{
+	return (struct nopal_reader){ bytes, bytes + length, false };
+}
+
+static size_t written(const struct nopal_writer *w)
+{
+	return (size_t)(w->at - w->start);
+}
+
+static void numbers_are_big_endian(void **unused)
+{
+	uint8_t bytes[ROOM];
+	struct nopal_writer w = writer(bytes, sizeof(bytes));
+
+	(void)unused;
+	nopal_write(&w, 0x010203, 3);
+	nopal_write(&w, UINT64_C(0x1122334455667788), 8);
+	nopal_write(&w, 0x1234, 1); /* truncated */
+	assert_int_equal(written(&w), 12);
+	assert_memory_equal(bytes,
+			    "\x01\x02\x03\x11\x22\x33\x44\x55\x66\x77\x88\x34",
+			    12);
+	struct nopal_reader r = reader(bytes, 12);
+	assert_int_equal(nopal_read(&r, 3), 0x010203);
+	assert_true(nopal_read(&r, 8) == UINT64_C(0x1122334455667788));
+	assert_int_equal(nopal_read(&r, 1), 0x34);
+	assert_true(nopal_read_complete(&r));
+}
+
+static void random_round_trips(void **unused)
+{
+	uint8_t bytes[ROOM];
+
+	(void)unused;
+	for (int i = 0; i < ROUNDS; i++) {
+		unsigned length = (unsigned)(draw() % 8) + 1;
+		uint64_t wide = draw() >> draw() % 64;
+		uint64_t value = draw() & (UINT64_MAX >> (64 - 8 * length));
+		struct nopal_writer w = writer(bytes, sizeof(bytes));
+
+		nopal_write_varint(&w, wide);
+		nopal_write(&w, value, length);
+		nopal_write_bytes(&w, "xyz", 3);
+		assert_false(w.full);
+		struct nopal_reader r = reader(bytes, written(&w));
+		assert_true(nopal_read_varint(&r) == wide);
+		assert_true(nopal_read(&r, length) == value);
+		assert_int_equal(nopal_read_left(&r), 3);
+		assert_memory_equal(nopal_read_bytes(&r, 3), "xyz", 3);
+		assert_true(nopal_read_complete(&r));
+	}
+}
+
+static void varints_have_these_lengths(void **unused)
+{
+	uint8_t bytes[ROOM];
+
+	(void)unused;
+	for (unsigned bits = 0; bits <= 64; bits++) {
+		uint64_t value = bits ? UINT64_MAX >> (64 - bits) : 0;
+		size_t expected = bits ? (bits + 6) / 7 : 1;
+		struct nopal_writer w = writer(bytes, expected);
+
+		nopal_write_varint(&w, value);
+		assert_false(w.full);
+		assert_int_equal(written(&w), expected);
+		w = writer(bytes, expected - 1);
+		nopal_write_varint(&w, value);
+		assert_true(w.full);
+		assert_int_equal(written(&w), 0);
+	}
+}
+
+static void only_shortest_varints_are_read(void **unused)
+{
+	static const struct {
+		const char *bytes;
+		size_t length;
+	} bad[] = {
+		{ "", 0 },
+		{ "\x80", 1 },
+		{ "\x80\x00", 2 },
+		{ "\xff\x80\x00", 3 },
+		{ "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", 10 },
+		{ "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 10 },
+		{ "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81\x00", 11 },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct nopal_reader r =
+			reader((const uint8_t *)bad[i].bytes, bad[i].length);
+
+		assert_int_equal(nopal_read_varint(&r), 0);
+		assert_true(r.bad);
+		assert_false(nopal_read_complete(&r));
+	}
+}
+
+/* Any bytes that are read as a varint are what writing it gives. */
+static void a_value_has_one_encoding(void **unused)
+{
+	uint8_t bytes[12], again[12];
+
+	(void)unused;
+	for (int i = 0; i < ROUNDS; i++) {
+		for (size_t j = 0; j < sizeof(bytes); j++)
+			bytes[j] = (uint8_t)(draw() % 3 ? draw() : 0x80);
+		struct nopal_reader r = reader(bytes, sizeof(bytes));
+		uint64_t value = nopal_read_varint(&r);
+
+		if (r.bad)
+			continue;
+		struct nopal_writer w = writer(again, sizeof(again));
+		nopal_write_varint(&w, value);
+		assert_int_equal(written(&w), r.at - bytes);
+		assert_memory_equal(bytes, again, written(&w));
+	}
+}
+
+static void an_error_sticks(void **unused)
+{
+	uint8_t bytes[4] = { 1, 2, 3, 4 };
+	struct nopal_reader r = reader(bytes, 3);
+	struct nopal_writer w = writer(bytes, 3);
+
+	(void)unused;
+	assert_int_equal(nopal_read(&r, 4), 0);
+	assert_int_equal(nopal_read(&r, 1), 0);
+	assert_null(nopal_read_bytes(&r, 1));
+	assert_null(nopal_read_bytes(&r, 0));
+	assert_int_equal(nopal_read_varint(&r), 0);
+	assert_int_equal(nopal_read_left(&r), 0);
+	assert_false(nopal_read_complete(&r));
+	nopal_write(&w, UINT64_MAX, 4);
+	nopal_write(&w, UINT64_MAX, 1);
+	nopal_write_bytes(&w, "abc", 1);
+	nopal_write_varint(&w, 1);
+	assert_true(w.full);
+	assert_int_equal(written(&w), 0);
+	assert_int_equal(bytes[0], 1);
+}
+
+static void odd_lengths_are_errors_not_crashes(void **unused)
+{
+	uint8_t bytes[ROOM] = { 0 };
+	struct nopal_reader r = reader(bytes, sizeof(bytes));
+	struct nopal_reader none = { 0 };
+	struct nopal_writer w = writer(bytes, sizeof(bytes));
+
+	(void)unused;
+	assert_int_equal(nopal_read(&r, 9), 0);
+	assert_true(r.bad);
+	nopal_write(&w, 1, 9);
+	assert_true(w.full);
+	assert_true(nopal_read_complete(&none));
+	nopal_read_bytes(&none, 0);
+	assert_false(none.bad);
+	nopal_read_bytes(&none, SIZE_MAX);
+	assert_true(none.bad);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_are_big_endian),
+		cmocka_unit_test(random_round_trips),
+		cmocka_unit_test(varints_have_these_lengths),
+		cmocka_unit_test(only_shortest_varints_are_read),
+		cmocka_unit_test(a_value_has_one_encoding),
+		cmocka_unit_test(an_error_sticks),
+		cmocka_unit_test(odd_lengths_are_errors_not_crashes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

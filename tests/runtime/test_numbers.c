@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* test_numbers -- the bitmap ring against an array of flags. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "microprotocol.h"
+
+enum { SPACE = 1 << 16, STEPS = 20000 };
+
+static uint64_t state;
+
+static uint64_t draw(void)
+{
+	state = state * UINT64_C(6364136223846793005) +
+		UINT64_C(1442695040888963407);
+	return state >> 20;
+}
+
+/* Memory of a session that has no budget, or none left. */
+static bool broke;
+
+void *nopal_alloc(struct nopal_session *session, size_t bytes)
+{
+	void *memory = broke ? NULL : malloc(bytes);
+
+	(void)session;
+	if (memory)
+		memset(memory, 0xa5, bytes);
+	return memory;
+}
+
+void nopal_free(struct nopal_session *session, void *memory)
+{
+	(void)session;
+	free(memory);
+}
+
+/* Numbers count from `first`; flags are by offset. */
+struct model {
+	struct nopal_numbers numbers;
+	uint64_t first, floor, end;
+	bool seen[SPACE];
+};
+
+static enum nopal_number_is expected(const struct model *m, uint64_t offset)
+{
+	if (offset < m->floor || (offset < SPACE && m->seen[offset]))
+		return NOPAL_NUMBER_SEEN;
+	return offset - m->floor >= m->numbers.window ? NOPAL_NUMBER_BEYOND :
+							 NOPAL_NUMBER_NEW;
+}
+
+static void settle(struct model *m, uint64_t end)
+{
+	if (m->end < end)
+		m->end = end;
+	while (m->seen[m->floor])
+		m->floor++;
+	assert_true(m->numbers.floor == m->first + m->floor);
+	assert_true(m->numbers.end == m->first + m->end);
+}
+
+static void mark(struct model *m, uint64_t offset)
+{
+	enum nopal_number_is is = expected(m, offset);
+
+	assert_int_equal(nopal_numbers_test(&m->numbers, m->first + offset), is);
+	assert_int_equal(nopal_numbers_mark(&m->numbers, m->first + offset), is);
+	if (is == NOPAL_NUMBER_NEW) {
+		m->seen[offset] = true;
+		settle(m, offset + 1);
+	}
+}
+
+static void give_up(struct model *m, uint64_t offset)
+{
+	nopal_numbers_skip(&m->numbers, m->first + offset);
+	if (offset <= m->floor)
+		return;
+	memset(m->seen + m->floor, 1, offset - m->floor);
+	settle(m, offset);
+}
+
+static void step(struct model *m)
+{
+	uint64_t near = m->floor + draw() % (2 * m->numbers.window);
+
+	if (draw() % 50 == 0)
+		give_up(m, near - draw() % (near + 1) % 100);
+	else if (draw() % 4)
+		mark(m, m->floor + draw() % 70);
+	else
+		mark(m, draw() % 8 ? near : near / 2);
+}
+
+static void run(uint64_t seed, uint64_t first, uint32_t window)
+{
+	static struct model m;
+
+	m = (struct model){ .first = first };
+	state = seed;
+	assert_int_equal(nopal_numbers_init(NULL, &m.numbers, first, window), 0);
+	assert_true(m.numbers.window >= window);
+	for (int i = 0; i < STEPS && m.floor < SPACE - 4 * m.numbers.window; i++)
+		step(&m);
+	assert_true(m.floor > 1000);
+	nopal_free(NULL, m.numbers.bits);
+}
+
+static void agrees_with_an_array(void **unused)
+{
+	(void)unused;
+	run(1, 1, 64);
+	run(2, 0, 256);
+	run(3, UINT32_MAX - 500, 1000);
+	run(4, 77, 1);
+}
+
+static void runs_over_word_ends(void **unused)
+{
+	struct nopal_numbers numbers = { 0 };
+
+	(void)unused;
+	assert_int_equal(nopal_numbers_init(NULL, &numbers, 60, 128), 0);
+	for (uint64_t n = 187; n > 60; n--)
+		assert_int_equal(nopal_numbers_mark(&numbers, n),
+				 NOPAL_NUMBER_NEW);
+	assert_int_equal(nopal_numbers_test(&numbers, 188), NOPAL_NUMBER_BEYOND);
+	assert_int_equal(numbers.floor, 60);
+	assert_int_equal(nopal_numbers_mark(&numbers, 60), NOPAL_NUMBER_NEW);
+	assert_int_equal(numbers.floor, 188);
+	for (uint64_t n = 188; n < 188 + 128; n++)
+		assert_int_equal(nopal_numbers_test(&numbers, n),
+				 NOPAL_NUMBER_NEW);
+	nopal_free(NULL, numbers.bits);
+}
+
+static void budget_and_far_numbers(void **unused)
+{
+	struct nopal_numbers numbers = { 0 };
+
+	(void)unused;
+	broke = true;
+	assert_true(nopal_numbers_init(NULL, &numbers, 0, 64) < 0);
+	broke = false;
+	assert_true(nopal_numbers_init(NULL, &numbers, 0, UINT32_MAX) < 0);
+	assert_int_equal(nopal_numbers_init(NULL, &numbers, 5, 65), 0);
+	assert_int_equal(numbers.window, 128);
+	assert_int_equal(nopal_numbers_test(&numbers, UINT64_MAX),
+			 NOPAL_NUMBER_BEYOND);
+	nopal_numbers_skip(&numbers, UINT64_MAX - 10);
+	assert_true(numbers.floor == UINT64_MAX - 10);
+	assert_int_equal(nopal_numbers_mark(&numbers, UINT64_MAX - 2),
+			 NOPAL_NUMBER_NEW);
+	nopal_free(NULL, numbers.bits);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(agrees_with_an_array),
+		cmocka_unit_test(runs_over_word_ends),
+		cmocka_unit_test(budget_and_far_numbers),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

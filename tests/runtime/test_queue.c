@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* test_queue -- the ring of handles against a plain array; some segments die. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "microprotocol.h"
+
+enum { SEGMENTS = 64, STEPS = 50000, MODEL_ROOM = 2 * STEPS + 2 };
+
+static uint64_t state = 5;
+
+static uint64_t draw(void)
+{
+	state = state * UINT64_C(6364136223846793005) +
+		UINT64_C(1442695040888963407);
+	return state >> 20;
+}
+
+static bool broke;
+static struct nopal_segment *segments[SEGMENTS];
+
+void *nopal_alloc(struct nopal_session *session, size_t bytes)
+{
+	(void)session;
+	return broke ? NULL : malloc(bytes);
+}
+
+void nopal_free(struct nopal_session *session, void *memory)
+{
+	(void)session;
+	free(memory);
+}
+
+struct nopal_segment *nopal_segment_find(struct nopal_session *session,
+					 struct nopal_handle handle)
+{
+	struct nopal_segment *segment = segments[handle.index];
+
+	(void)session;
+	return segment->handle.generation == handle.generation ? segment : NULL;
+}
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < SEGMENTS; i++) {
+		segments[i] = calloc(1, sizeof(struct nopal_segment));
+		segments[i]->handle = (struct nopal_handle){ i, 1 };
+	}
+	return 0;
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < SEGMENTS; i++)
+		free(segments[i]);
+	return 0;
+}
+
+/* The reference: handles in [front, back) of an array, begun in its middle. */
+static struct nopal_handle waiting[MODEL_ROOM];
+static size_t front = STEPS, back = STEPS;
+
+static bool same(struct nopal_handle a, struct nopal_handle b)
+{
+	return a.index == b.index && a.generation == b.generation;
+}
+
+static void check_first(struct nopal_queue *queue)
+{
+	struct nopal_segment *first = nopal_queue_first(NULL, queue);
+
+	while (front < back && !nopal_segment_find(NULL, waiting[front]))
+		front++;
+	assert_int_equal(queue->count, back - front);
+	if (front == back)
+		assert_null(first);
+	else
+		assert_true(same(first->handle, waiting[front]));
+}
+
+static void agrees_with_an_array(void **unused)
+{
+	struct nopal_queue queue = { 0 };
+
+	(void)unused;
+	for (int i = 0; i < STEPS; i++) {
+		struct nopal_segment *segment = segments[draw() % SEGMENTS];
+		uint64_t dice = draw() % 100;
+
+		/* It fills, and later empties. */
+		if (dice < (i < STEPS / 2 ? 40u : 25u)) {
+			assert_int_equal(nopal_queue_push(NULL, &queue, segment),
+					 0);
+			waiting[back++] = segment->handle;
+		} else if (dice < 50) {
+			assert_int_equal(
+				nopal_queue_push_front(NULL, &queue, segment), 0);
+			waiting[--front] = segment->handle;
+		} else if (dice < 52) {
+			segment->handle.generation += 2; /* freed, used again */
+		} else {
+			check_first(&queue);
+			front += front < back;
+			nopal_queue_pop(&queue);
+		}
+		check_first(&queue);
+	}
+	nopal_free(NULL, queue.ring);
+}
+
+static void empty_and_over_budget(void **unused)
+{
+	struct nopal_queue queue = { 0 };
+	uint32_t pushed = 1;
+
+	(void)unused;
+	assert_null(nopal_queue_first(NULL, &queue));
+	nopal_queue_pop(&queue);
+	broke = true;
+	assert_true(nopal_queue_push(NULL, &queue, segments[0]) < 0);
+	assert_true(nopal_queue_push_front(NULL, &queue, segments[0]) < 0);
+	broke = false;
+	assert_int_equal(nopal_queue_push(NULL, &queue, segments[0]), 0);
+	broke = true;
+	while (nopal_queue_push_front(NULL, &queue, segments[pushed]) == 0)
+		pushed++;
+	broke = false;
+	assert_int_equal(queue.count, pushed);
+	while (pushed--) {
+		assert_ptr_equal(nopal_queue_first(NULL, &queue),
+				 segments[pushed]);
+		nopal_queue_pop(&queue);
+	}
+	nopal_free(NULL, queue.ring);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(agrees_with_an_array),
+		cmocka_unit_test(empty_and_over_budget),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

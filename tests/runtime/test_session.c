@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "rig.h"
+
+static const char MINIMAL[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
+
+static void test_message_crosses(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	assert_int_equal(rig.opener.opened, 1);
+	assert_int_equal(rig_send(&rig, "hello"), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	assert_string_equal(rig.acceptor.text[0], "hello");
+	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	rig_close(&rig);
+}
+
+static void test_events_come_in_the_order_of_the_figure(void **state)
+{
+	static const enum nopal_event down[] = {
+		NOPAL_OPEN_SESSION,   NOPAL_SESSION_OPENED, NOPAL_TURN_END,
+		NOPAL_MSG_FROM_USER,  NOPAL_SEGMENT_FROM_USER, NOPAL_SEGMENT_TO_NET,
+		NOPAL_SEND_SEGMENT,   NOPAL_SEGMENT_DONE,	  NOPAL_MSG_DONE,
+		NOPAL_TURN_END,
+	};
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	rig_send(&rig, "x");
+	assert_true(rig.opener.events >= sizeof(down) / sizeof(down[0]));
+	for (size_t i = 0; i < sizeof(down) / sizeof(down[0]); i++)
+		assert_string_equal(nopal_event_name(rig.opener.event[i].event),
+				    nopal_event_name(down[i]));
+	rig_close(&rig);
+}
+
+static void test_nothing_is_held_after_it_left(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(rig_send(&rig, "x"), 0);
+	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
+	assert_int_equal(nopal__core(rig.opener.session)->unfinished, 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 200);
+	rig_close(&rig);
+}
+
+static void test_too_long_is_refused_and_nothing_queued(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	assert_int_equal(rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan) + 1),
+			 -EMSGSIZE);
+	assert_int_equal(rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan)), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	rig_close(&rig);
+}
+
+static void test_close_is_the_last_thing(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	nopal_session_close(rig.opener.session);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	assert_int_equal(rig.opener.event[rig.opener.events - 1].event,
+			 NOPAL_SESSION_CLOSED);
+	rig_close(&rig);
+}
+
+static void test_abort_reaches_the_peer(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	nopal_session_abort(rig.opener.session, "test");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.end, NOPAL_ABORTED);
+	assert_int_equal(rig.acceptor.ended, 1);
+	assert_int_equal(rig.acceptor.end, NOPAL_ABORTED);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_message_crosses),
+		cmocka_unit_test(test_events_come_in_the_order_of_the_figure),
+		cmocka_unit_test(test_nothing_is_held_after_it_left),
+		cmocka_unit_test(test_too_long_is_refused_and_nothing_queued),
+		cmocka_unit_test(test_close_is_the_last_thing),
+		cmocka_unit_test(test_abort_reaches_the_peer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

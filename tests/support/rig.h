@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rig.h -- a pair of sessions of one composition in the simulated world, and a
+ * microprotocol `a_tap` (by its name it runs first) that shows what happens inside.
+ *
+ *     struct rig rig;
+ *     rig_open(&rig, "transport_driver {} fixed_size {} a_tap {}", NULL);
+ *     rig_send(&rig, "hello");
+ *     rig_run(&rig, NOPAL_SECOND);
+ *     assert_int_equal(rig.acceptor.delivered, 1);
+ *     rig_close(&rig);
+ */
+#ifndef NOPAL_TEST_RIG_H
+#define NOPAL_TEST_RIG_H
+
+#include "microprotocol.h"
+#include "nopal.h"
+#include "session.h"
+
+enum { RIG_MESSAGES = 4096, RIG_EVENTS = 65536, RIG_TEXT = 64 };
+
+/* What one side saw. */
+struct rig_side {
+	struct rig *rig;
+	struct nopal_endpoint *endpoint;
+	struct nopal_session *session; /* NULL before and after its life */
+	uint32_t opened, peer_closed, writable, ended;
+	enum nopal_end end;
+	char end_text[1024];
+	uint32_t delivered; /* messages */
+	uint64_t delivered_bytes;
+	char text[RIG_MESSAGES][RIG_TEXT]; /* their first bytes, as strings */
+	uint64_t length[RIG_MESSAGES];
+	int64_t delivered_ns[RIG_MESSAGES];
+	uint32_t fates[3];	       /* `sent` callbacks, by enum nopal_fate */
+	struct nopal_counters counters; /* as of the session's end */
+	/* raises that a_tap saw, in order */
+	uint32_t events;
+	struct rig_event {
+		enum nopal_event event;
+		uint32_t number; /* of the segment or message */
+		uint8_t kind;
+		int64_t time_ns;
+	} event[RIG_EVENTS];
+};
+
+struct rig {
+	struct nopal_world *world;
+	struct nopal_plan *plan;
+	struct rig_side opener, acceptor;
+	uint64_t cookie;
+};
+
+struct rig_options {
+	const char *link;	/* netem words; default: delay 10ms */
+	uint64_t seed;		/* default 1 */
+	const char *const *sets; /* overrides, NULL-ended */
+	bool stay_closed;	/* make endpoints and plan; open no session */
+};
+
+/* Composes, opens, and runs until both sides are open (or, without a handshake,
+ * leaves the acceptor to the first datagram).  Fails the test on any problem. */
+void rig_open(struct rig *rig, const char *config, const struct rig_options *options);
+/* Ends what lives, and demands that nothing was misused on the way. */
+void rig_close(struct rig *rig);
+/* Runs virtual time on by this much. */
+void rig_run(struct rig *rig, int64_t duration_ns);
+/* Sends a message from the opener; returns what nopal_send returned. */
+int rig_send(struct rig *rig, const char *text);
+int rig_send_bytes(struct rig *rig, size_t length); /* a counting pattern */
+/* Closes the opener's side and runs until both have ended, 120 s at most. */
+void rig_finish(struct rig *rig);
+
+/* A part of the session by name; its state; the segment with a number. */
+const struct nopal_part *rig_part(const struct nopal_session *session, const char *name);
+void *rig_state(struct nopal_session *session, const char *name);
+struct nopal_segment *rig_segment(struct nopal_session *session, uint32_t number);
+/* A shared variable; fails the test when there is none. */
+int64_t rig_shared(const struct nopal_session *session, const char *name);
+/* How often a_tap saw an event. */
+uint32_t rig_count(const struct rig_side *side, enum nopal_event event);
+
+/* The plan of a config that must be good; a config that must be refused gives
+ * NULL, with the problems printed into `text`. */
+struct nopal_plan *rig_plan(const char *config);
+bool rig_refused(const char *config, char *text, size_t room);
+
+#endif

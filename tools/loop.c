@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.c -- the event loop of a tool, with the precise timers that the live
+ * world wants.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <event2/event.h>
+
+#include "loop.h"
+
+enum { LOOP_NS_PER_US = 1000, LOOP_US_PER_S = 1000000, LOOP_SIGNALS = 2 };
+
+static const int loop_signals[LOOP_SIGNALS] = { SIGINT, SIGTERM };
+
+struct loop {
+	struct event_base *base;
+	struct nopal_world *world;
+	struct event *signals[LOOP_SIGNALS];
+	loop_call *interrupted;
+	void *user;
+	bool was_interrupted;
+};
+
+struct loop_event {
+	struct event *event;
+	enum loop_what what;
+	loop_call *call;
+	void *user;
+};
+
+static struct event_base *loop_base(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (!config)
+		return NULL;
+	if (!event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER))
+		base = event_base_new_with_config(config);
+	event_config_free(config);
+	return base;
+}
+
+struct loop *loop_new(void)
+{
+	struct loop *loop = calloc(1, sizeof(*loop));
+
+	if (loop)
+		loop->base = loop_base();
+	if (loop && loop->base)
+		loop->world = nopal_live_new(loop->base);
+	if (!loop || !loop->world) {
+		fprintf(stderr, "error: no event loop: out of memory\n");
+		if (loop)
+			loop_free(loop);
+		return NULL;
+	}
+	return loop;
+}
+
+void loop_free(struct loop *loop)
+{
+	if (loop->world)
+		nopal_world_free(loop->world);
+	for (int i = 0; i < LOOP_SIGNALS; i++) {
+		if (loop->signals[i])
+			event_free(loop->signals[i]);
+	}
+	if (loop->base)
+		event_base_free(loop->base);
+	free(loop);
+}
+
+struct nopal_world *loop_world(struct loop *loop)
+{
+	return loop->world;
+}
+
+void loop_run(struct loop *loop)
+{
+	event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);
+}
+
+void loop_stop(struct loop *loop)
+{
+	event_base_loopbreak(loop->base);
+}
+
+static void loop_on_signal(evutil_socket_t number, short what, void *user)
+{
+	struct loop *loop = user;
+
+	(void)what;
+	if (loop->was_interrupted) {
+		signal((int)number, SIG_DFL);
+		raise((int)number);
+	}
+	loop->was_interrupted = true;
+	loop->interrupted(loop->user);
+}
+
+bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)
+{
+	loop->interrupted = call;
+	loop->user = user;
+	for (int i = 0; i < LOOP_SIGNALS; i++) {
+		loop->signals[i] = evsignal_new(loop->base, loop_signals[i],
+						loop_on_signal, loop);
+		if (!loop->signals[i] || event_add(loop->signals[i], NULL))
+			return false;
+	}
+	return true;
+}
+
+static void loop_on_event(evutil_socket_t fd, short what, void *user)
+{
+	struct loop_event *event = user;
+
+	(void)fd;
+	(void)what;
+	event->call(event->user);
+}
+
+struct loop_event *loop_event_new(struct loop *loop, enum loop_what what, int fd,
+				  loop_call *call, void *user)
+{
+	static const short flags[] = {
+		[LOOP_TIMER] = 0,
+		[LOOP_READABLE] = EV_READ | EV_PERSIST,
+		[LOOP_WRITABLE] = EV_WRITE | EV_PERSIST,
+	};
+	struct loop_event *event = calloc(1, sizeof(*event));
+
+	if (!event)
+		return NULL;
+	event->what = what;
+	event->call = call;
+	event->user = user;
+	event->event = event_new(loop->base, fd, flags[what], loop_on_event, event);
+	if (!event->event) {
+		free(event);
+		return NULL;
+	}
+	return event;
+}
+
+void loop_event_start(struct loop_event *event, int64_t delay_ns)
+{
+	int64_t us = (delay_ns + LOOP_NS_PER_US - 1) / LOOP_NS_PER_US;
+	struct timeval delay = { .tv_sec = (time_t)(us / LOOP_US_PER_S),
+				 .tv_usec = (suseconds_t)(us % LOOP_US_PER_S) };
+
+	event_add(event->event, event->what == LOOP_TIMER ? &delay : NULL);
+}
+
+void loop_event_stop(struct loop_event *event)
+{
+	event_del(event->event);
+}
+
+void loop_event_free(struct loop_event *event)
+{
+	if (!event)
+		return;
+	event_free(event->event);
+	free(event);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.h -- the event loop of a tool and the live world on it.
+ *
+ * The tools' whole view of libevent: timers, descriptors, signals.
+ */
+#ifndef NOPAL_LOOP_H
+#define NOPAL_LOOP_H
+
+#include "nopal.h"
+
+struct loop;
+struct loop_event;
+
+typedef void loop_call(void *user);
+
+/* NULL: a problem was printed. */
+struct loop *loop_new(void);
+void loop_free(struct loop *loop); /* and its world */
+struct nopal_world *loop_world(struct loop *loop);
+void loop_run(struct loop *loop);  /* until loop_stop */
+void loop_stop(struct loop *loop);
+/* Calls back on SIGINT and SIGTERM; a second one ends the program. */
+bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user);
+
+enum loop_what { LOOP_TIMER, LOOP_READABLE, LOOP_WRITABLE };
+/* `fd` is -1 for timers.  Events begin stopped. */
+struct loop_event *loop_event_new(struct loop *loop, enum loop_what what, int fd,
+				  loop_call *call, void *user);
+/* A timer fires once, after `delay_ns`; a descriptor's event until stopped. */
+void loop_event_start(struct loop_event *event, int64_t delay_ns);
+void loop_event_stop(struct loop_event *event);
+void loop_event_free(struct loop_event *event); /* NULL is well */
+
+#endif

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * part.c -- a file that is being received, on disk.
+ *
+ * The folder is a descriptor, and every name in it is opened without following
+ * links, so nothing outside is ever touched.  Bytes are hashed as they come;
+ * those that come early are hashed from the file when the gap before them has
+ * closed.  What blocks for long (fsync) runs in a thread.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "part.h"
+
+enum {
+	PART_RANGES = 1024,	    /* islands beyond the first gap */
+	PART_SAVE_BYTES = 4 << 20,  /* progress that is worth a save */
+	PART_READ_BYTES = 256 << 10,
+	PART_STATE_ROOM = 128,
+	PART_MODE = 0666,	    /* less the umask */
+	PART_NS_PER_S = 1000000000,
+};
+
+struct part_range {
+	uint64_t from, end;
+};
+
+enum part_job { PART_NO_JOB, PART_SAVING, PART_COMMITTING };
+
+struct part {
+	struct part_folder folder;
+	char name[TRANSFER_TEXT_ROOM], file_name[TRANSFER_TEXT_ROOM],
+		state_name[TRANSFER_TEXT_ROOM], new_name[TRANSFER_TEXT_ROOM];
+	uint64_t id, size;
+	int64_t mtime_ns;
+	int fd;		  /* the part, or while `existing` the final file */
+	bool existing;	  /* the final file is here, of the same size */
+	bool here;	  /* ... and is the same */
+	bool ours;	  /* the part is open and locked */
+	bool started;	  /* part_start was well */
+	bool committed;	  /* it has its own name now */
+	uint64_t found;	  /* bytes that may be kept */
+	uint64_t whole;	  /* bytes from the start, all hashed */
+	uint64_t saved;
+	struct nopal_hash hash;
+	struct part_range ranges[PART_RANGES]; /* beyond `whole`, in order */
+	size_t range_count;
+	enum part_job job;
+	pthread_t thread;
+	int done_fd, job_error;
+	uint64_t job_offset;
+	uint8_t bytes[PART_READ_BYTES];
+};
+
+static bool part_wrong(char *why, const char *name, const char *cause)
+{
+	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: %s", name, cause);
+	return false;
+}
+
+static bool part_failed(char *why, const char *name, int error)
+{
+	return part_wrong(why, name, strerror(error));
+}
+
+/* ------------------------------------------------------------- the state file */
+
+static int part_write_state(const struct part *part, uint64_t offset)
+{
+	char text[PART_STATE_ROOM];
+	int length = snprintf(text, sizeof(text), "nopal-part 1 %016llx %llu %llu\n",
+			      (unsigned long long)part->id,
+			      (unsigned long long)part->size,
+			      (unsigned long long)offset);
+	int fd = openat(part->folder.fd, part->new_name,
+			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			PART_MODE);
+	int error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, (size_t)length) != length)
+		error = errno ? -errno : -EIO;
+	if (close(fd) && !error)
+		error = -errno;
+	if (!error && renameat(part->folder.fd, part->new_name, part->folder.fd,
+			       part->state_name))
+		error = -errno;
+	if (error)
+		unlinkat(part->folder.fd, part->new_name, 0);
+	return error;
+}
+
+/* How far an earlier transfer of the same file came; 0: not at all. */
+static uint64_t part_read_state(const struct part *part)
+{
+	char text[PART_STATE_ROOM];
+	unsigned long long id, size, offset;
+	ssize_t length;
+	int fd = openat(part->folder.fd, part->state_name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	if (sscanf(text, "nopal-part 1 %16llx %20llu %20llu", &id, &size, &offset) != 3)
+		return 0;
+	return id == part->id && size == part->size && offset <= size ? offset : 0;
+}
+
+static void part_unlink(const struct part *part)
+{
+	unlinkat(part->folder.fd, part->file_name, 0);
+	unlinkat(part->folder.fd, part->state_name, 0);
+}
+
+/* ------------------------------------------------------------------- opening */
+
+static struct part *part_new(const struct part_folder *folder,
+			     const struct transfer_note *offer)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return NULL;
+	part->folder = *folder;
+	part->id = offer->id;
+	part->size = offer->size;
+	part->mtime_ns = offer->mtime_ns;
+	part->fd = -1;
+	nopal_hash_init(&part->hash);
+	/* transfer_name_refused left room for the decorations */
+	snprintf(part->name, sizeof(part->name), "%s", offer->text);
+	snprintf(part->file_name, sizeof(part->file_name), "%s%.200s%s",
+		 TRANSFER_PREFIX, offer->text, TRANSFER_PART_SUFFIX);
+	snprintf(part->state_name, sizeof(part->state_name), "%s%.200s%s",
+		 TRANSFER_PREFIX, offer->text, TRANSFER_STATE_SUFFIX);
+	snprintf(part->new_name, sizeof(part->new_name), "%s%.200s%s",
+		 TRANSFER_PREFIX, offer->text, TRANSFER_NEW_SUFFIX);
+	part->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (part->done_fd < 0) {
+		free(part);
+		return NULL;
+	}
+	return part;
+}
+
+/* Is there a file of that name, and might it be the one? */
+static enum transfer_verdict part_open_existing(struct part *part, char *why)
+{
+	struct stat now;
+
+	if (fstatat(part->folder.fd, part->name, &now, AT_SYMLINK_NOFOLLOW)) {
+		if (errno == ENOENT)
+			return TRANSFER_YES;
+		part_failed(why, part->name, errno);
+		return TRANSFER_NO;
+	}
+	if (!S_ISREG(now.st_mode)) {
+		part_wrong(why, part->name, "is there, and is no plain file");
+		return TRANSFER_NO;
+	}
+	if (part->folder.overwrite && part_read_state(part) > 0)
+		return TRANSFER_YES; /* it is being replaced: go on with that */
+	if ((uint64_t)now.st_size == part->size)
+		part->fd = openat(part->folder.fd, part->name,
+				  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (part->fd < 0 && !part->folder.overwrite) {
+		part_wrong(why, part->name,
+			   "is there, and differs (recv --overwrite replaces it)");
+		return TRANSFER_NO;
+	}
+	part->existing = part->fd >= 0;
+	part->found = part->existing ? part->size : 0;
+	return TRANSFER_YES;
+}
+
+static bool part_is_named(const struct part *part, dev_t device, ino_t inode)
+{
+	struct stat now;
+
+	return fstatat(part->folder.fd, part->file_name, &now,
+		       AT_SYMLINK_NOFOLLOW) == 0 &&
+	       now.st_dev == device && now.st_ino == inode;
+}
+
+static enum transfer_verdict part_open_file(struct part *part, char *why)
+{
+	struct stat now;
+
+	part->fd = openat(part->folder.fd, part->file_name,
+			  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+			  PART_MODE);
+	if (part->fd < 0 || fstat(part->fd, &now)) {
+		part_failed(why, part->name, errno);
+		return TRANSFER_NO;
+	}
+	if (!S_ISREG(now.st_mode)) {
+		part_wrong(why, part->file_name, "is there, and is no plain file");
+		return TRANSFER_NO;
+	}
+	/* the one who had it before us may have renamed it since it was opened */
+	if (flock(part->fd, LOCK_EX | LOCK_NB) ||
+	    !part_is_named(part, now.st_dev, now.st_ino)) {
+		part_wrong(why, part->name, "another transfer of it is running");
+		return TRANSFER_LATER;
+	}
+	part->ours = true;
+	part->found = part_read_state(part);
+	if (part->found > (uint64_t)now.st_size)
+		part->found = 0;
+	return TRANSFER_YES;
+}
+
+static enum transfer_verdict part_open_new(const struct part_folder *folder,
+					   const struct transfer_note *offer,
+					   struct part **ret_part, char *why)
+{
+	struct part *part = part_new(folder, offer);
+	enum transfer_verdict verdict;
+
+	if (!part) {
+		part_failed(why, offer->text, ENOMEM);
+		return TRANSFER_NO;
+	}
+	verdict = part_open_existing(part, why);
+	if (verdict == TRANSFER_YES && !part->existing)
+		verdict = part_open_file(part, why);
+	if (verdict == TRANSFER_YES)
+		*ret_part = part;
+	else
+		part_close(part, true);
+	return verdict;
+}
+
+enum transfer_verdict part_open(const struct part_folder *folder,
+				const struct transfer_note *offer,
+				struct part **ret_part, char *why)
+{
+	const char *refused = transfer_name_refused(offer->text);
+
+	if (refused) {
+		snprintf(why, TRANSFER_TEXT_ROOM, "%s", refused);
+		return TRANSFER_NO;
+	}
+	if (offer->size > folder->limit) {
+		part_wrong(why, offer->text, "is longer than recv --limit takes");
+		return TRANSFER_NO;
+	}
+	return part_open_new(folder, offer, ret_part, why);
+}
+
+/* ------------------------------------------------------------------ checking */
+
+/* Hashes file bytes [whole, end); a short file ends it early. */
+static bool part_hash_to(struct part *part, uint64_t end)
+{
+	while (part->whole < end) {
+		uint64_t left = end - part->whole;
+		size_t room = left < sizeof(part->bytes) ? (size_t)left :
+							   sizeof(part->bytes);
+		ssize_t got = pread(part->fd, part->bytes, room, (off_t)part->whole);
+
+		if (got <= 0)
+			return false;
+		nopal_hash_update(&part->hash, part->bytes, (size_t)got);
+		part->whole += (uint64_t)got;
+	}
+	return true;
+}
+
+bool part_check(struct part *part, uint64_t *ret_offset, uint64_t *ret_hash)
+{
+	uint64_t left = part->found - part->whole;
+	uint64_t step = left < TRANSFER_STEP_BYTES ? left : TRANSFER_STEP_BYTES;
+	struct nopal_hash hash;
+
+	if (!part_hash_to(part, part->whole + step)) {
+		part->found = 0; /* it cannot be read: begin anew */
+		part->whole = 0;
+		nopal_hash_init(&part->hash);
+	}
+	if (part->whole < part->found)
+		return false;
+	hash = part->hash;
+	*ret_offset = part->found;
+	*ret_hash = nopal_hash_final(&hash);
+	return true;
+}
+
+static bool part_start_anew(struct part *part, char *why)
+{
+	if (part->existing) {
+		if (!part->folder.overwrite)
+			return part_wrong(why, part->name,
+					  "is there, and differs "
+					  "(recv --overwrite replaces it)");
+		close(part->fd);
+		part->existing = false;
+		if (part_open_file(part, why) != TRANSFER_YES)
+			return false;
+	}
+	part->whole = 0;
+	nopal_hash_init(&part->hash);
+	return true;
+}
+
+/* Room for all of it now, rather than none in the middle. */
+static int part_reserve(struct part *part, uint64_t offset)
+{
+	if (ftruncate(part->fd, (off_t)offset))
+		return -errno;
+	if (part->size > 0 &&
+	    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
+	    errno != EOPNOTSUPP && errno != ENOSYS)
+		return -errno;
+	return part_write_state(part, offset);
+}
+
+bool part_start(struct part *part, uint64_t offset, char *why)
+{
+	int error;
+
+	if (offset != 0 && offset != part->found)
+		return part_wrong(why, part->name, "the sender began elsewhere");
+	part->range_count = 0;
+	if (part->existing && offset == part->size && part->found == part->size) {
+		part->here = true;
+		return true;
+	}
+	if (offset == 0 && !part_start_anew(part, why))
+		return false;
+	part->saved = offset;
+	error = part_reserve(part, offset);
+	part->started = error == 0;
+	return error ? part_failed(why, part->name, -error) : true;
+}
+
+/* ------------------------------------------------------------------- writing */
+
+/* Puts [from, end) among the ranges; false: it overlaps, or they are too many. */
+static bool part_add_range(struct part *part, uint64_t from, uint64_t end)
+{
+	struct part_range *ranges = part->ranges;
+	size_t at = part->range_count;
+
+	while (at > 0 && ranges[at - 1].from >= from)
+		at--;
+	if ((at > 0 && ranges[at - 1].end > from) ||
+	    (at < part->range_count && ranges[at].from < end))
+		return false;
+	if (at > 0 && ranges[at - 1].end == from) {
+		ranges[at - 1].end = end;
+		return true;
+	}
+	if (part->range_count == PART_RANGES)
+		return false;
+	memmove(&ranges[at + 1], &ranges[at],
+		(part->range_count - at) * sizeof(*ranges));
+	ranges[at] = (struct part_range){ .from = from, .end = end };
+	part->range_count++;
+	return true;
+}
+
+/* The gap has closed: what lies behind it is hashed from the file. */
+static bool part_join_ranges(struct part *part)
+{
+	size_t joined = 0;
+
+	while (joined < part->range_count &&
+	       part->ranges[joined].from == part->whole) {
+		if (!part_hash_to(part, part->ranges[joined].end))
+			return false;
+		joined++;
+	}
+	part->range_count -= joined;
+	memmove(part->ranges, part->ranges + joined,
+		part->range_count * sizeof(part->ranges[0]));
+	return true;
+}
+
+/* pwritev until all is written: a disk that fills up writes short. */
+static int part_write_all(int fd, const struct iovec *pieces, size_t count,
+			  uint64_t offset)
+{
+	size_t skip = 0; /* bytes of the first piece that are written */
+
+	while (count > 0) {
+		struct iovec some[IOV_MAX];
+		size_t few = count < IOV_MAX ? count : IOV_MAX;
+		ssize_t wrote;
+
+		memcpy(some, pieces, few * sizeof(*some));
+		some[0].iov_base = (char *)some[0].iov_base + skip;
+		some[0].iov_len -= skip;
+		wrote = pwritev(fd, some, (int)few, (off_t)offset);
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			return errno;
+		offset += (uint64_t)wrote;
+		skip += (size_t)wrote;
+		while (count > 0 && skip >= pieces->iov_len) {
+			skip -= pieces->iov_len;
+			pieces++;
+			count--;
+		}
+	}
+	return 0;
+}
+
+bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
+		size_t count, char *why)
+{
+	uint64_t length = 0;
+	int error;
+
+	for (size_t i = 0; i < count; i++)
+		length += pieces[i].iov_len;
+	if (part->here || length == 0 || offset < part->whole ||
+	    offset > part->size || length > part->size - offset)
+		return part_wrong(why, part->name, "bytes that are not its own");
+	if (!part_add_range(part, offset, offset + length))
+		return part_wrong(why, part->name, "bytes twice, or too scattered");
+	error = part_write_all(part->fd, pieces, count, offset);
+	if (error)
+		return part_failed(why, part->name, error);
+	if (offset != part->whole)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		nopal_hash_update(&part->hash, pieces[i].iov_base, pieces[i].iov_len);
+	part->whole += length;
+	part->ranges[0].from = part->whole;
+	if (part->range_count == 1 && part->ranges[0].end == part->whole)
+		part->range_count = 0;
+	else if (!part_join_ranges(part))
+		return part_failed(why, part->name, errno);
+	return true;
+}
+
+uint64_t part_done_bytes(const struct part *part)
+{
+	return part->here ? part->size : part->whole;
+}
+
+bool part_is_whole(const struct part *part)
+{
+	return part->whole == part->size;
+}
+
+bool part_is_here(const struct part *part)
+{
+	return part->here;
+}
+
+uint64_t part_hash(const struct part *part)
+{
+	struct nopal_hash hash = part->hash;
+
+	return nopal_hash_final(&hash);
+}
+
+/* ------------------------------------------------------------------- threads */
+
+/* Under its own name at last, and over nothing unless that was asked for. */
+static int part_rename(const struct part *part)
+{
+	int folder = part->folder.fd;
+
+	if (part->folder.overwrite)
+		return renameat(folder, part->file_name, folder, part->name) ? -errno :
+									       0;
+	if (renameat2(folder, part->file_name, folder, part->name,
+		      RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(folder, part->file_name, folder, part->name, 0))
+		return -errno;
+	return unlinkat(folder, part->file_name, 0) ? -errno : 0;
+}
+
+static int part_run_commit(const struct part *part)
+{
+	struct timespec times[] = {
+		{ .tv_nsec = UTIME_NOW },
+		{ .tv_sec = (time_t)(part->mtime_ns / PART_NS_PER_S),
+		  .tv_nsec = (long)(part->mtime_ns % PART_NS_PER_S) },
+	};
+	int error;
+
+	if (times[1].tv_nsec >= 0)
+		futimens(part->fd, times); /* a nicety: its failure is none */
+	if (fsync(part->fd))
+		return -errno;
+	error = part_rename(part);
+	if (error)
+		return error;
+	unlinkat(part->folder.fd, part->state_name, 0);
+	return fsync(part->folder.fd) ? -errno : 0;
+}
+
+static void *part_run(void *user)
+{
+	struct part *part = user;
+	uint64_t one = 1;
+
+	if (part->job == PART_COMMITTING)
+		part->job_error = part_run_commit(part);
+	else if (fdatasync(part->fd))
+		part->job_error = -errno;
+	else
+		part->job_error = part_write_state(part, part->job_offset);
+	if (write(part->done_fd, &one, sizeof(one)) != (ssize_t)sizeof(one))
+		part->job_error = -EIO;
+	return NULL;
+}
+
+static void part_begin(struct part *part, enum part_job job)
+{
+	part->job = job;
+	part->job_error = 0;
+	part->job_offset = part->whole;
+	if (pthread_create(&part->thread, NULL, part_run, part) == 0)
+		return;
+	part_run(part); /* no thread: then here */
+	part->thread = pthread_self();
+}
+
+bool part_wants_save(const struct part *part)
+{
+	return part->job == PART_NO_JOB && !part->here &&
+	       part->whole - part->saved >= PART_SAVE_BYTES;
+}
+
+void part_save(struct part *part)
+{
+	part_begin(part, PART_SAVING);
+}
+
+void part_commit(struct part *part)
+{
+	part_begin(part, PART_COMMITTING);
+}
+
+int part_fd(const struct part *part)
+{
+	return part->done_fd;
+}
+
+bool part_is_busy(const struct part *part)
+{
+	return part->job != PART_NO_JOB;
+}
+
+int part_finish(struct part *part)
+{
+	uint64_t done;
+
+	if (part->job == PART_NO_JOB)
+		return 0;
+	if (!pthread_equal(part->thread, pthread_self()))
+		pthread_join(part->thread, NULL);
+	if (read(part->done_fd, &done, sizeof(done)) < 0 && !part->job_error)
+		part->job_error = -EIO;
+	if (part->job == PART_SAVING && !part->job_error)
+		part->saved = part->job_offset;
+	part->committed = part->job == PART_COMMITTING && !part->job_error;
+	part->job = PART_NO_JOB;
+	return part->job_error;
+}
+
+void part_close(struct part *part, bool keep)
+{
+	part_finish(part);
+	if (part->ours && !part->committed) {
+		if (!keep)
+			part_unlink(part);
+		else if (part->started && part->whole > part->saved)
+			part_write_state(part, part->whole);
+	}
+	if (part->fd >= 0)
+		close(part->fd);
+	close(part->done_fd);
+	free(part);
+}

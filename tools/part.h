@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * part.h -- a file that is being received, on disk.
+ *
+ *   .NAME.nopal-part   its bytes so far, in place
+ *   .NAME.nopal-state  id, size and how many bytes from the start are on disk
+ *   NAME               only when whole, verified and synced: by one rename
+ *
+ *   part_open --> part_check... --> part_start --> part_write... --> part_commit
+ *                 (hash of what        (go on, or      |                |
+ *                  is there)            from 0)        +-- part_save ---+ threads
+ *
+ * What is there already is trusted only as far as its hash agrees with the
+ * sender's own.  A part is locked while it is open: one transfer a name.  Where
+ * the disk refuses, or the bytes are wrong, the part goes away; where the peer
+ * is lost, it stays for the next time.
+ */
+#ifndef NOPAL_PART_H
+#define NOPAL_PART_H
+
+#include <sys/uio.h>
+
+#include "nopal.h"
+#include "transfer.h"
+
+struct part_folder {
+	int fd;
+	bool overwrite;	 /* an existing file of the name is replaced */
+	uint64_t limit;	 /* longest file that is taken */
+};
+
+struct part;
+
+/* TRANSFER_YES: *ret_part; else `why` (TRANSFER_TEXT_ROOM) says what is wrong. */
+enum transfer_verdict part_open(const struct part_folder *folder,
+				const struct transfer_note *offer,
+				struct part **ret_part, char *why);
+/* Hashes some more of what is there; true: *ret_offset and *ret_hash are known. */
+bool part_check(struct part *part, uint64_t *ret_offset, uint64_t *ret_hash);
+/* Begins at the offset that was found, or at 0.  False: `why`. */
+bool part_start(struct part *part, uint64_t offset, char *why);
+/* Writes pieces at an offset.  False: `why`. */
+bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
+		size_t count, char *why);
+uint64_t part_done_bytes(const struct part *part); /* from the start, whole */
+bool part_is_whole(const struct part *part);
+/* The file was here, identical: nothing is left to do. */
+bool part_is_here(const struct part *part);
+uint64_t part_hash(const struct part *part); /* of a whole part */
+
+/* Both work in a thread; part_fd gets readable when it is done, and then
+ * part_finish is called.  One at a time. */
+bool part_wants_save(const struct part *part);
+void part_save(struct part *part);   /* sync, and note how far */
+void part_commit(struct part *part); /* sync, rename, sync the folder */
+int part_fd(const struct part *part);
+bool part_is_busy(const struct part *part);
+/* Waits for the thread; 0, or a negative errno value. */
+int part_finish(struct part *part);
+
+/* Keep: for the next time.  Else nothing of it is left. */
+void part_close(struct part *part, bool keep);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * progress.h -- how a transfer fares: for people on a terminal, for programs as
+ * JSON.  Talk goes to stderr, results to stdout.
+ */
+#ifndef NOPAL_PROGRESS_H
+#define NOPAL_PROGRESS_H
+
+#include "nopal.h"
+
+enum { PROGRESS_RATE_ROOM = 32 };
+
+struct progress {
+	const char *what;  /* "send" or "recv": `role` in JSON */
+	bool terminal;	   /* stderr is one */
+	bool json, jsonl;
+	bool line_open;	   /* a line without its end stands on the terminal */
+	int64_t shown_ns;  /* when, and at how many bytes */
+	uint64_t shown_bytes;
+	double rate_bps;   /* smoothed, for people */
+};
+
+/* One file of a transfer. */
+struct progress_file {
+	const char *name, *plan, *transport;
+	uint64_t bytes, total_bytes, resumed_bytes;
+	int64_t started_ns;
+	uint64_t hash;
+	const char *error; /* NULL: well */
+};
+
+void progress_init(struct progress *progress, const char *what, bool json, bool jsonl);
+/* Shows how far it is, a few times a second at most. */
+void progress_show(struct progress *progress, const struct progress_file *file,
+		   int64_t now_ns);
+/* The file has ended. */
+void progress_end(struct progress *progress, const struct progress_file *file,
+		  int64_t now_ns);
+/* A line of talk; ends the open line first. */
+void progress_say(struct progress *progress, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* "12.3 Gbit/s"; `text` has PROGRESS_RATE_ROOM. */
+const char *progress_rate(double bps, char *text);
+const char *progress_size(double bytes, char *text);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transfer.c -- notes between `nopal send` and `nopal recv`: their bytes, and
+ * what a name may be.  What arrives is hostile until it was decoded: one cursor,
+ * canonical form only, nothing read twice.
+ */
+#include <string.h>
+
+#include "transfer.h"
+
+enum {
+	TRANSFER_TYPE_BYTES = 1,
+	TRANSFER_FILE_BYTES = 4,
+	TRANSFER_NUMBER_BYTES = 8,
+	TRANSFER_LENGTH_BYTES = 2,
+	TRANSFER_BYTE_BITS = 8,
+	TRANSFER_FIRST_PRINTED = 0x20, /* ASCII: below are control characters */
+	TRANSFER_DELETE = 0x7f,
+	/* NAME_MAX less our longest decoration */
+	TRANSFER_NAME_LONGEST = TRANSFER_TEXT_LONGEST -
+				(int)sizeof(TRANSFER_PREFIX TRANSFER_NEW_SUFFIX),
+};
+
+/* ------------------------------------------------------------------ cursor */
+
+struct cursor {
+	const uint8_t *at, *end;
+	bool bad; /* sticky */
+};
+
+static uint64_t cursor_number(struct cursor *cursor, size_t bytes)
+{
+	uint64_t number = 0;
+
+	if (cursor->bad || (size_t)(cursor->end - cursor->at) < bytes) {
+		cursor->bad = true;
+		return 0;
+	}
+	for (size_t i = 0; i < bytes; i++)
+		number = number << TRANSFER_BYTE_BITS | *cursor->at++;
+	return number;
+}
+
+static void cursor_text(struct cursor *cursor, char *ret_text)
+{
+	size_t length = (size_t)cursor_number(cursor, TRANSFER_LENGTH_BYTES);
+
+	if (cursor->bad || length > TRANSFER_TEXT_LONGEST ||
+	    length > (size_t)(cursor->end - cursor->at) ||
+	    memchr(cursor->at, 0, length)) {
+		cursor->bad = true;
+		return;
+	}
+	memcpy(ret_text, cursor->at, length);
+	ret_text[length] = '\0';
+	cursor->at += length;
+}
+
+static enum transfer_verdict cursor_verdict(struct cursor *cursor)
+{
+	uint64_t verdict = cursor_number(cursor, 1);
+
+	if (verdict < TRANSFER_YES || verdict > TRANSFER_LATER)
+		cursor->bad = true;
+	return (enum transfer_verdict)verdict;
+}
+
+static void cursor_put(uint8_t **at, uint64_t number, size_t bytes)
+{
+	for (size_t i = bytes; i-- > 0;)
+		*(*at)++ = (uint8_t)(number >> (i * TRANSFER_BYTE_BITS));
+}
+
+static void cursor_put_text(uint8_t **at, const char *text)
+{
+	size_t length = strnlen(text, TRANSFER_TEXT_LONGEST);
+
+	cursor_put(at, length, TRANSFER_LENGTH_BYTES);
+	memcpy(*at, text, length);
+	*at += length;
+}
+
+/* ------------------------------------------------------------------- notes */
+
+static void transfer_decode_offer(struct cursor *cursor, struct transfer_note *note)
+{
+	if (cursor_number(cursor, 1) != TRANSFER_VERSION)
+		cursor->bad = true;
+	note->id = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	note->mtime_ns = (int64_t)cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	cursor_text(cursor, note->text);
+	if (note->size > INT64_MAX ||
+	    note->id != transfer_id(note->text, note->size, note->mtime_ns))
+		cursor->bad = true;
+}
+
+static void transfer_decode_answer(struct cursor *cursor, struct transfer_note *note)
+{
+	note->verdict = cursor_verdict(cursor);
+	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	note->hash = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	cursor_text(cursor, note->text);
+}
+
+static void transfer_decode_rest(struct cursor *cursor, struct transfer_note *note)
+{
+	switch (note->type) {
+	case TRANSFER_OFFER:
+		transfer_decode_offer(cursor, note);
+		break;
+	case TRANSFER_ANSWER:
+		transfer_decode_answer(cursor, note);
+		break;
+	case TRANSFER_START:
+	case TRANSFER_DATA:
+		note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		break;
+	case TRANSFER_END:
+		note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		note->hash = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		break;
+	case TRANSFER_RESULT:
+		note->verdict = cursor_verdict(cursor);
+		cursor_text(cursor, note->text);
+		break;
+	case TRANSFER_ABORT:
+		cursor_text(cursor, note->text);
+		break;
+	case TRANSFER_PING:
+		break;
+	default:
+		cursor->bad = true;
+	}
+}
+
+bool transfer_decode(const uint8_t *bytes, size_t length, struct transfer_note *ret_note)
+{
+	struct cursor cursor = { .at = bytes, .end = bytes + length };
+	struct transfer_note note = { .file = 0 };
+
+	note.type = (enum transfer_type)cursor_number(&cursor, TRANSFER_TYPE_BYTES);
+	note.file = (uint32_t)cursor_number(&cursor, TRANSFER_FILE_BYTES);
+	transfer_decode_rest(&cursor, &note);
+	if (cursor.bad || (cursor.at != cursor.end && note.type != TRANSFER_DATA))
+		return false;
+	*ret_note = note;
+	return true;
+}
+
+static void transfer_encode_offer(const struct transfer_note *note, uint8_t **at)
+{
+	cursor_put(at, TRANSFER_VERSION, 1);
+	cursor_put(at, note->id, TRANSFER_NUMBER_BYTES);
+	cursor_put(at, note->size, TRANSFER_NUMBER_BYTES);
+	cursor_put(at, (uint64_t)note->mtime_ns, TRANSFER_NUMBER_BYTES);
+	cursor_put_text(at, note->text);
+}
+
+size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
+{
+	uint8_t *at = bytes;
+
+	cursor_put(&at, note->type, TRANSFER_TYPE_BYTES);
+	cursor_put(&at, note->file, TRANSFER_FILE_BYTES);
+	switch (note->type) {
+	case TRANSFER_OFFER:
+		transfer_encode_offer(note, &at);
+		break;
+	case TRANSFER_ANSWER:
+		cursor_put(&at, note->verdict, 1);
+		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
+		cursor_put(&at, note->hash, TRANSFER_NUMBER_BYTES);
+		cursor_put_text(&at, note->text);
+		break;
+	case TRANSFER_START:
+	case TRANSFER_DATA:
+		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
+		break;
+	case TRANSFER_END:
+		cursor_put(&at, note->size, TRANSFER_NUMBER_BYTES);
+		cursor_put(&at, note->hash, TRANSFER_NUMBER_BYTES);
+		break;
+	case TRANSFER_RESULT:
+		cursor_put(&at, note->verdict, 1);
+		cursor_put_text(&at, note->text);
+		break;
+	case TRANSFER_ABORT:
+		cursor_put_text(&at, note->text);
+		break;
+	case TRANSFER_PING:
+		break;
+	}
+	return (size_t)(at - bytes);
+}
+
+int transfer_send(struct nopal_session *session, const struct transfer_note *note)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST];
+
+	return nopal_send(session, bytes, transfer_encode(note, bytes), 0);
+}
+
+bool transfer_received(const struct nopal_message *message,
+		       struct transfer_note *ret_note)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1]; /* one more shows what is too long */
+	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
+
+	if (length > 0 && bytes[0] != TRANSFER_DATA && length == sizeof(bytes))
+		return false;
+	return transfer_decode(bytes, length, ret_note);
+}
+
+/* ------------------------------------------------------------------- names */
+
+const char *transfer_name_refused(const char *name)
+{
+	size_t length = strlen(name);
+
+	if (length == 0)
+		return "the name is empty";
+	if (length > TRANSFER_NAME_LONGEST)
+		return "the name is too long";
+	if (strncmp(name, TRANSFER_PREFIX, sizeof(TRANSFER_PREFIX) - 1) == 0)
+		return "names that begin with a dot are not taken";
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		if (c == '/')
+			return "the name has a slash";
+		if (c < TRANSFER_FIRST_PRINTED || c == TRANSFER_DELETE)
+			return "the name has control characters";
+	}
+	return NULL;
+}
+
+uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns)
+{
+	uint8_t numbers[2 * TRANSFER_NUMBER_BYTES], *at = numbers;
+	struct nopal_hash hash;
+
+	cursor_put(&at, size, TRANSFER_NUMBER_BYTES);
+	cursor_put(&at, (uint64_t)mtime_ns, TRANSFER_NUMBER_BYTES);
+	nopal_hash_init(&hash);
+	nopal_hash_update(&hash, numbers, sizeof(numbers));
+	nopal_hash_update(&hash, name, strlen(name));
+	return nopal_hash_final(&hash);
+}
+
+/* ------------------------------------------------------------------- plans */
+
+uint32_t transfer_chunk_bytes(const struct nopal_plan *plan)
+{
+	uint64_t limit = nopal_plan_message_limit(plan);
+	uint32_t body = nopal_plan_body_bytes(plan);
+	uint64_t longest = TRANSFER_CHUNK_BYTES;
+
+	if (limit < longest)
+		longest = limit;
+	if (body > 0 && longest > body)
+		longest -= longest % body;
+	return (uint32_t)(longest - TRANSFER_DATA_HEADER);
+}
+
+const char *transfer_plan_refused(const struct nopal_plan *plan)
+{
+	if (!nopal_plan_provides(plan, "reliability"))
+		return "does not resend what is lost, and a file must arrive whole";
+	if (nopal_plan_message_limit(plan) < TRANSFER_NOTE_LONGEST)
+		return "takes only messages that are too short to offer a file";
+	return NULL;
+}

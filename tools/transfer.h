@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transfer.h -- what `nopal send` and `nopal recv` say to each other.
+ *
+ * One message is one note; numbers are big endian.  Every note begins with its
+ * type (1 byte) and the file's number in the session (4 bytes), and then:
+ *
+ *   OFFER   version 1, id 8, size 8, mtime 8 (ns since 1970), name (2 + bytes)
+ *   ANSWER  verdict 1, offset 8, hash 8 of the first `offset` bytes, text
+ *   START   offset 8: what was answered, or 0
+ *   DATA    offset 8, bytes to the end of the message
+ *   END     size 8, hash 8 of the whole file
+ *   RESULT  verdict 1, text
+ *   ABORT   text
+ *   PING    nothing: asks the transport whether the peer lives
+ *
+ *   sender  OFFER ---------> is it here, or begun?
+ *                  <-------- ANSWER
+ *           (reads that much and compares)
+ *           START, DATA... END ->
+ *                  <-------- RESULT   after hash, fsync, rename
+ *
+ * DATA notes carry offsets: a composition must be reliable, and need not be
+ * ordered.  The name is a name, never a path.  The id is the hash of name, size
+ * and time: it says whether a half-done file is the same one.
+ */
+#ifndef NOPAL_TRANSFER_H
+#define NOPAL_TRANSFER_H
+
+#include "nopal.h"
+
+enum {
+	TRANSFER_VERSION = 1,
+	TRANSFER_TEXT_LONGEST = 255, /* names (NAME_MAX) and reasons */
+	TRANSFER_TEXT_ROOM = TRANSFER_TEXT_LONGEST + 1,
+	TRANSFER_DATA_HEADER = 13,
+	TRANSFER_NOTE_LONGEST = 5 + 1 + 8 + 8 + 8 + 2 + TRANSFER_TEXT_LONGEST,
+	TRANSFER_CHUNK_BYTES = 256 << 10, /* of a DATA note, where the plan takes it */
+	TRANSFER_STEP_BYTES = 4 << 20,	  /* hashed at a time, so that the loop lives */
+};
+#define TRANSFER_PREFIX	      "."
+#define TRANSFER_PART_SUFFIX  ".nopal-part"
+#define TRANSFER_STATE_SUFFIX ".nopal-state"
+#define TRANSFER_NEW_SUFFIX   ".nopal-state-new"
+
+enum transfer_type {
+	TRANSFER_OFFER = 1,
+	TRANSFER_ANSWER,
+	TRANSFER_START,
+	TRANSFER_DATA,
+	TRANSFER_END,
+	TRANSFER_RESULT,
+	TRANSFER_ABORT,
+	TRANSFER_PING,
+};
+
+enum transfer_verdict {
+	TRANSFER_YES = 1, /* go on from `offset`; the file is here, whole */
+	TRANSFER_NO,	  /* text says why */
+	TRANSFER_LATER,	  /* another transfer of this name runs: offer it again */
+};
+
+struct transfer_note {
+	enum transfer_type type;
+	enum transfer_verdict verdict;
+	uint32_t file;
+	uint64_t id, size, offset, hash;
+	int64_t mtime_ns;
+	char text[TRANSFER_TEXT_ROOM]; /* name or reason; ends with 0 */
+};
+
+/* Returns the length; of DATA, that of its header.  `bytes` has room for
+ * TRANSFER_NOTE_LONGEST.  A longer text is cut. */
+size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes);
+/* False: not canonical.  Of DATA, what follows the header is not looked at. */
+bool transfer_decode(const uint8_t *bytes, size_t length,
+		     struct transfer_note *ret_note);
+
+/* Why a name may not be used here; NULL: it may. */
+const char *transfer_name_refused(const char *name);
+uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns);
+/* Bytes of file in a DATA note that fills its datagrams. */
+uint32_t transfer_chunk_bytes(const struct nopal_plan *plan);
+/* Is a session of this plan fit for files?  NULL, or why not. */
+const char *transfer_plan_refused(const struct nopal_plan *plan);
+/* Sends a note; negative as nopal_send. */
+int transfer_send(struct nopal_session *session, const struct transfer_note *note);
+/* The note of an arriving message; false: none, or not canonical. */
+bool transfer_received(const struct nopal_message *message,
+		       struct transfer_note *ret_note);
+
+#endif
