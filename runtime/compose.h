@@ -76,6 +76,11 @@ extern uint64_t nopal__order_seed;
 
 /* ----------------------------------------------------------------- helpers */
 
+/* The attribute that the runtime itself writes: whoever reads it, and may put
+ * it on the wire, needs no other writer. */
+#define NOPAL_RUNTIME_ATTRIBUTE "packet_number"
+
+
 /* Does the microprotocol provide this role, or has it this name?  `relation`
  * may be alternatives joined by '|'. */
 bool nopal__answers(const struct nopal_microprotocol *microprotocol,

@@ -158,7 +158,7 @@ char *nopal__config_find(const char *name_or_path, struct nopal_place place,
 		return NULL;
 	}
 	free(found);
-	folders = file_folders(place.file);
+	folders = file_folders(place.file); /* never NULL: it ends in ./configs */
 	found = file_search(name_or_path, folders);
 	if (!found)
 		file_say_nowhere(name_or_path, folders, place, problems);

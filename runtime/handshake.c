@@ -119,7 +119,8 @@ static struct nopal_writer reply_body(const struct nopal_request *request, uint8
 
 /* ------------------------------------------------------- refusing a stranger */
 
-/* Text that a peer sent, as a clean string. */
+/* Text that a peer sent, up to a zero byte, as a clean string: an opening
+ * request begins with that of its composition. */
 static char *text_of(struct nopal_reader *body)
 {
 	size_t length = nopal_read_left(body);
@@ -131,17 +132,6 @@ static char *text_of(struct nopal_reader *body)
 				  (char)bytes[i] :
 				  '?';
 	return text;
-}
-
-/* An opening request begins with the length and the text of its composition. */
-static char *composition_of(struct nopal_reader body)
-{
-	uint64_t length = nopal_read(&body, 2);
-	struct nopal_reader text = { body.at, body.at, false };
-
-	if (length <= nopal_read_left(&body))
-		text.end += length;
-	return text_of(&text);
 }
 
 static size_t diff_lines(const char *diff)
@@ -192,7 +182,7 @@ static void refuse(struct nopal_endpoint *endpoint, struct nopal_request *reques
 	endpoint->port.counters.refused++;
 	if (request->datagram_bytes <= REPLY_HEAD + REPLY_CHECK_BYTES + 1)
 		return;
-	theirs = composition_of(request->body);
+	theirs = text_of(&request->body);
 	diff = theirs ? nearest_diff(endpoint, theirs, &name) : NULL;
 	reply = reply_body(request, bytes);
 	nopal_write(&reply, REPLY_REFUSED, 1);

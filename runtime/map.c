@@ -13,7 +13,8 @@
 
 enum {
 	MAP_FIRST_ROOM = 16,
-	MAP_FULL_OF = 4, /* grows when more than MAP_FULL of MAP_FULL_OF are used */
+	MAP_FULL_OF =
+		4, /* grows when more than MAP_FULL of MAP_FULL_OF are used */
 	MAP_FULL = 3,
 };
 

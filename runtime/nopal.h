@@ -104,6 +104,10 @@ uint32_t nopal_plan_body_bytes(const struct nopal_plan *plan);
 /* Longest message that a session of this plan takes, in bytes. */
 uint64_t nopal_plan_message_limit(const struct nopal_plan *plan);
 
+/* What a session of this plan may hold. */
+struct nopal_budget;
+const struct nopal_budget *nopal_plan_budget(const struct nopal_plan *plan);
+
 /* One line a microprotocol of the difference between two canonical texts:
  * "- only there", "+ only here", "~ other value".  Caller frees. */
 char *nopal_canonical_diff(const char *here, const char *there);

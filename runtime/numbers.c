@@ -64,8 +64,8 @@ static void numbers_advance(struct nopal_numbers *numbers)
 {
 	while (numbers->floor < numbers->end) {
 		unsigned from = numbers->floor % WORD_BITS;
-		uint64_t *word = &numbers->bits[numbers_word(numbers,
-							     numbers->floor)];
+		uint64_t *word =
+			&numbers->bits[numbers_word(numbers, numbers->floor)];
 		uint64_t missing = ~*word >> from;
 		unsigned run = WORD_BITS - from;
 

@@ -33,6 +33,11 @@ bool nopal_plan_provides(const struct nopal_plan *plan, const char *role)
 	return false;
 }
 
+const struct nopal_budget *nopal_plan_budget(const struct nopal_plan *plan)
+{
+	return &plan->budget;
+}
+
 uint32_t nopal_plan_header_bytes(const struct nopal_plan *plan)
 {
 	return plan->header_bytes + plan->trailer_bytes;

@@ -19,8 +19,12 @@ int nopal__timers_init(struct nopal_core *core)
 	return 0;
 }
 
+/* What is due already waits for the next wake-up, in the next tick: a timer that
+ * is started again and again for now cannot stop time. */
 void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns)
 {
+	if (deadline_ns <= core->world->now_ns)
+		deadline_ns = core->world->now_ns + 1;
 	if (core->wake.at && core->wake.deadline_ns <= deadline_ns)
 		return;
 	nopal_wheel_arm(&core->world->wheel, &core->wake, deadline_ns);
@@ -161,14 +165,11 @@ static void wake_for_rest(struct nopal_core *core)
 {
 	int64_t when = core->life == NOPAL_LIFE_ENDED ? NOPAL_NEVER : earliest(core);
 
-	if (when == NOPAL_NEVER)
-		return;
-	nopal__wake_by(core, when > core->session.now_ns ? when :
-							     core->session.now_ns + 1);
+	if (when != NOPAL_NEVER)
+		nopal__wake_by(core, when);
 }
 
-/* A timer that is started again for now or earlier waits for the next wake-up:
- * one wake-up fires each timer at most once. */
+/* One wake-up fires each timer at most once. */
 void nopal__timers_run(struct nopal_core *core)
 {
 	uint64_t newest = core->timer_order;

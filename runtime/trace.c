@@ -112,6 +112,19 @@ static inline uint64_t trace_mix(uint64_t hash, uint64_t time, uint64_t what,
 	return hash ^ hash >> 29;
 }
 
+/* As nopal__trace_store with 8 bytes; written out, it is one instruction. */
+static inline void trace_store(uint8_t *at, uint64_t value)
+{
+	at[0] = (uint8_t)value;
+	at[1] = (uint8_t)(value >> 8);
+	at[2] = (uint8_t)(value >> 16);
+	at[3] = (uint8_t)(value >> 24);
+	at[4] = (uint8_t)(value >> 32);
+	at[5] = (uint8_t)(value >> 40);
+	at[6] = (uint8_t)(value >> 48);
+	at[7] = (uint8_t)(value >> 56);
+}
+
 static bool trace_is_wanted(const struct nopal_tracer *tracer,
 			    enum nopal_trace_what what)
 {
@@ -147,10 +160,10 @@ void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
 	if (tracer->file < 0 || tracer->failed)
 		return;
 	at = tracer->buffer + tracer->used;
-	nopal__trace_store(at, (uint64_t)now_ns, 8);
-	nopal__trace_store(at + 8, packed, 8);
-	nopal__trace_store(at + 16, a, 8);
-	nopal__trace_store(at + 24, b, 8);
+	trace_store(at, (uint64_t)now_ns);
+	trace_store(at + 8, packed);
+	trace_store(at + 16, a);
+	trace_store(at + 24, b);
 	tracer->used += NOPAL_TRACE_RECORD_BYTES;
 	if (tracer->used == BUFFER_BYTES)
 		trace_flush(tracer);
@@ -349,8 +362,8 @@ static int trace_open(struct nopal_tracer *tracer, const char *path)
 	if (!tracer->buffer)
 		return -ENOMEM;
 	tracer->used = NOPAL_TRACE_CHUNK_BYTES;
-	tracer->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-			    FILE_MODE);
+	tracer->file =
+		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
 	if (tracer->file < 0)
 		return -errno;
 	trace_head(tracer);

@@ -60,12 +60,12 @@ enum { NOPAL_TRACE_RUNTIME = 255 }; /* part: no microprotocol */
 
 struct nopal_tracer {
 	enum nopal_trace_detail detail;
-	bool failed;	  /* nothing more goes into the file */
-	int error;	  /* the first write error, negative; 0: none */
-	int file;	  /* -1: hash only */
+	bool failed; /* nothing more goes into the file */
+	int error;   /* the first write error, negative; 0: none */
+	int file;    /* -1: hash only */
 	uint64_t hash;
-	uint8_t *buffer;  /* a record chunk being filled; NULL: hash only */
-	uint32_t used;	  /* its bytes, head of the chunk included */
+	uint8_t *buffer; /* a record chunk being filled; NULL: hash only */
+	uint32_t used;	 /* its bytes, head of the chunk included */
 	uint32_t plans, plans_room;
 	struct nopal_plan **plan; /* by number; referenced */
 };

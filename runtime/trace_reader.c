@@ -13,9 +13,9 @@
 #include "trace.h"
 
 enum {
-	NAMES = 256,		/* of one byte: parts, kinds */
-	BITS = 32,		/* of a barrier */
-	EVENTS_MOST = 1024,	/* more names than any vocabulary has */
+	NAMES = 256,		   /* of one byte: parts, kinds */
+	BITS = 32,		   /* of a barrier */
+	EVENTS_MOST = 1024,	   /* more names than any vocabulary has */
 	DICTIONARY_MOST = 1 << 20, /* bytes of one dictionary chunk */
 };
 

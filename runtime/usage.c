@@ -141,7 +141,8 @@ static void usage_check_entry(const struct nopal_composed_layer *layer,
 
 	if (entry.access == NOPAL_WRITE && writer != member)
 		usage_say_two(writer, member, table, entry.name, problems);
-	if (entry.access == NOPAL_READ && !writer)
+	if (entry.access == NOPAL_READ && !writer &&
+	    strcmp(entry.name, NOPAL_RUNTIME_ATTRIBUTE) != 0)
 		usage_say_unwritten(member, table, entry.name, problems);
 }
 

@@ -5,11 +5,18 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <event2/event.h>
 
 #include "loop.h"
 
-enum { LOOP_NS_PER_US = 1000, LOOP_US_PER_S = 1000000, LOOP_SIGNALS = 2 };
+enum {
+	LOOP_NS_PER_US = 1000,
+	LOOP_US_PER_S = 1000000,
+	LOOP_SIGNALS = 2,
+	LOOP_MAPPED_BYTES = 12,
+	/* ::ffff: before an IPv4 address */
+};
 
 static const int loop_signals[LOOP_SIGNALS] = { SIGINT, SIGTERM };
 
@@ -29,7 +36,7 @@ struct loop_event {
 	void *user;
 };
 
-static struct event_base *loop_base(void)
+static struct event_base *loop_base_new(void)
 {
 	struct event_config *config = event_config_new();
 	struct event_base *base = NULL;
@@ -47,7 +54,7 @@ struct loop *loop_new(void)
 	struct loop *loop = calloc(1, sizeof(*loop));
 
 	if (loop)
-		loop->base = loop_base();
+		loop->base = loop_base_new();
 	if (loop && loop->base)
 		loop->world = nopal_live_new(loop->base);
 	if (!loop || !loop->world) {
@@ -59,10 +66,16 @@ struct loop *loop_new(void)
 	return loop;
 }
 
-void loop_free(struct loop *loop)
+void loop_end_world(struct loop *loop)
 {
 	if (loop->world)
 		nopal_world_free(loop->world);
+	loop->world = NULL;
+}
+
+void loop_free(struct loop *loop)
+{
+	loop_end_world(loop);
 	for (int i = 0; i < LOOP_SIGNALS; i++) {
 		if (loop->signals[i])
 			event_free(loop->signals[i]);
@@ -70,6 +83,11 @@ void loop_free(struct loop *loop)
 	if (loop->base)
 		event_base_free(loop->base);
 	free(loop);
+}
+
+struct event_base *loop_base(struct loop *loop)
+{
+	return loop->base;
 }
 
 struct nopal_world *loop_world(struct loop *loop)
@@ -113,6 +131,18 @@ bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)
 	return true;
 }
 
+void loop_any_address(const struct nopal_address *peer,
+		      struct nopal_address *ret_local)
+{
+	static const uint8_t mapped[LOOP_MAPPED_BYTES] = {
+		[10] = 0xff, [11] = 0xff
+	};
+
+	memset(ret_local, 0, sizeof(*ret_local));
+	if (memcmp(peer->ip, mapped, sizeof(mapped)) == 0)
+		memcpy(ret_local->ip, mapped, sizeof(mapped));
+}
+
 static void loop_on_event(evutil_socket_t fd, short what, void *user)
 {
 	struct loop_event *event = user;
@@ -122,8 +152,8 @@ static void loop_on_event(evutil_socket_t fd, short what, void *user)
 	event->call(event->user);
 }
 
-struct loop_event *loop_event_new(struct loop *loop, enum loop_what what, int fd,
-				  loop_call *call, void *user)
+struct loop_event *loop_event_new(struct loop *loop, enum loop_what what,
+				  int fd, loop_call *call, void *user)
 {
 	static const short flags[] = {
 		[LOOP_TIMER] = 0,
@@ -137,7 +167,8 @@ struct loop_event *loop_event_new(struct loop *loop, enum loop_what what, int fd
 	event->what = what;
 	event->call = call;
 	event->user = user;
-	event->event = event_new(loop->base, fd, flags[what], loop_on_event, event);
+	event->event =
+		event_new(loop->base, fd, flags[what], loop_on_event, event);
 	if (!event->event) {
 		free(event);
 		return NULL;

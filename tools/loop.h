@@ -18,15 +18,23 @@ typedef void loop_call(void *user);
 struct loop *loop_new(void);
 void loop_free(struct loop *loop); /* and its world */
 struct nopal_world *loop_world(struct loop *loop);
-void loop_run(struct loop *loop);  /* until loop_stop */
+/* Ends the world and its sessions before the rest. */
+void loop_end_world(struct loop *loop);
+/* For what the library runs on its caller's loop. */
+struct event_base *loop_base(struct loop *loop);
+void loop_run(struct loop *loop); /* until loop_stop */
 void loop_stop(struct loop *loop);
 /* Calls back on SIGINT and SIGTERM; a second one ends the program. */
 bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user);
 
+/* The wildcard address, port 0, of the peer's family. */
+void loop_any_address(const struct nopal_address *peer,
+		      struct nopal_address *ret_local);
+
 enum loop_what { LOOP_TIMER, LOOP_READABLE, LOOP_WRITABLE };
 /* `fd` is -1 for timers.  Events begin stopped. */
-struct loop_event *loop_event_new(struct loop *loop, enum loop_what what, int fd,
-				  loop_call *call, void *user);
+struct loop_event *loop_event_new(struct loop *loop, enum loop_what what,
+				  int fd, loop_call *call, void *user);
 /* A timer fires once, after `delay_ns`; a descriptor's event until stopped. */
 void loop_event_start(struct loop_event *event, int64_t delay_ns);
 void loop_event_stop(struct loop_event *event);

@@ -21,11 +21,11 @@
 #include "part.h"
 
 enum {
-	PART_RANGES = 1024,	    /* islands beyond the first gap */
-	PART_SAVE_BYTES = 4 << 20,  /* progress that is worth a save */
+	PART_RANGES = 1024,	   /* islands beyond the first gap */
+	PART_SAVE_BYTES = 4 << 20, /* progress that is worth a save */
 	PART_READ_BYTES = 256 << 10,
 	PART_STATE_ROOM = 128,
-	PART_MODE = 0666,	    /* less the umask */
+	PART_MODE = 0666, /* less the umask */
 	PART_NS_PER_S = 1000000000,
 };
 
@@ -41,14 +41,14 @@ struct part {
 		state_name[TRANSFER_TEXT_ROOM], new_name[TRANSFER_TEXT_ROOM];
 	uint64_t id, size;
 	int64_t mtime_ns;
-	int fd;		  /* the part, or while `existing` the final file */
-	bool existing;	  /* the final file is here, of the same size */
-	bool here;	  /* ... and is the same */
-	bool ours;	  /* the part is open and locked */
-	bool started;	  /* part_start was well */
-	bool committed;	  /* it has its own name now */
-	uint64_t found;	  /* bytes that may be kept */
-	uint64_t whole;	  /* bytes from the start, all hashed */
+	int fd;		/* the part, or while `existing` the final file */
+	bool existing;	/* the final file is here, of the same size */
+	bool here;	/* ... and is the same */
+	bool ours;	/* the part is open and locked */
+	bool started;	/* part_start was well */
+	bool committed; /* it has its own name now */
+	uint64_t found; /* bytes that may be kept */
+	uint64_t whole; /* bytes from the start, all hashed */
 	uint64_t saved;
 	struct nopal_hash hash;
 	struct part_range ranges[PART_RANGES]; /* beyond `whole`, in order */
@@ -76,10 +76,10 @@ static bool part_failed(char *why, const char *name, int error)
 static int part_write_state(const struct part *part, uint64_t offset)
 {
 	char text[PART_STATE_ROOM];
-	int length = snprintf(text, sizeof(text), "nopal-part 1 %016llx %llu %llu\n",
-			      (unsigned long long)part->id,
-			      (unsigned long long)part->size,
-			      (unsigned long long)offset);
+	int length = snprintf(
+		text, sizeof(text), "nopal-part 1 %016llx %llu %llu\n",
+		(unsigned long long)part->id, (unsigned long long)part->size,
+		(unsigned long long)offset);
 	int fd = openat(part->folder.fd, part->new_name,
 			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 			PART_MODE);
@@ -115,9 +115,11 @@ static uint64_t part_read_state(const struct part *part)
 	if (length <= 0)
 		return 0;
 	text[length] = '\0';
-	if (sscanf(text, "nopal-part 1 %16llx %20llu %20llu", &id, &size, &offset) != 3)
+	if (sscanf(text, "nopal-part 1 %16llx %20llu %20llu", &id, &size,
+		   &offset) != 3)
 		return 0;
-	return id == part->id && size == part->size && offset <= size ? offset : 0;
+	return id == part->id && size == part->size && offset <= size ? offset
+								      : 0;
 }
 
 static void part_unlink(const struct part *part)
@@ -175,11 +177,13 @@ static enum transfer_verdict part_open_existing(struct part *part, char *why)
 	if (part->folder.overwrite && part_read_state(part) > 0)
 		return TRANSFER_YES; /* it is being replaced: go on with that */
 	if ((uint64_t)now.st_size == part->size)
-		part->fd = openat(part->folder.fd, part->name,
-				  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		part->fd =
+			openat(part->folder.fd, part->name,
+			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (part->fd < 0 && !part->folder.overwrite) {
-		part_wrong(why, part->name,
-			   "is there, and differs (recv --overwrite replaces it)");
+		part_wrong(
+			why, part->name,
+			"is there, and differs (recv --overwrite replaces it)");
 		return TRANSFER_NO;
 	}
 	part->existing = part->fd >= 0;
@@ -200,21 +204,24 @@ static enum transfer_verdict part_open_file(struct part *part, char *why)
 {
 	struct stat now;
 
-	part->fd = openat(part->folder.fd, part->file_name,
-			  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-			  PART_MODE);
+	part->fd =
+		openat(part->folder.fd, part->file_name,
+		       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		       PART_MODE);
 	if (part->fd < 0 || fstat(part->fd, &now)) {
 		part_failed(why, part->name, errno);
 		return TRANSFER_NO;
 	}
 	if (!S_ISREG(now.st_mode)) {
-		part_wrong(why, part->file_name, "is there, and is no plain file");
+		part_wrong(why, part->file_name,
+			   "is there, and is no plain file");
 		return TRANSFER_NO;
 	}
 	/* the one who had it before us may have renamed it since it was opened */
 	if (flock(part->fd, LOCK_EX | LOCK_NB) ||
 	    !part_is_named(part, now.st_dev, now.st_ino)) {
-		part_wrong(why, part->name, "another transfer of it is running");
+		part_wrong(why, part->name,
+			   "another transfer of it is running");
 		return TRANSFER_LATER;
 	}
 	part->ours = true;
@@ -256,7 +263,8 @@ enum transfer_verdict part_open(const struct part_folder *folder,
 		return TRANSFER_NO;
 	}
 	if (offer->size > folder->limit) {
-		part_wrong(why, offer->text, "is longer than recv --limit takes");
+		part_wrong(why, offer->text,
+			   "is longer than recv --limit takes");
 		return TRANSFER_NO;
 	}
 	return part_open_new(folder, offer, ret_part, why);
@@ -269,9 +277,10 @@ static bool part_hash_to(struct part *part, uint64_t end)
 {
 	while (part->whole < end) {
 		uint64_t left = end - part->whole;
-		size_t room = left < sizeof(part->bytes) ? (size_t)left :
-							   sizeof(part->bytes);
-		ssize_t got = pread(part->fd, part->bytes, room, (off_t)part->whole);
+		size_t room = left < sizeof(part->bytes) ? (size_t)left
+							 : sizeof(part->bytes);
+		ssize_t got =
+			pread(part->fd, part->bytes, room, (off_t)part->whole);
 
 		if (got <= 0)
 			return false;
@@ -334,9 +343,11 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	int error;
 
 	if (offset != 0 && offset != part->found)
-		return part_wrong(why, part->name, "the sender began elsewhere");
+		return part_wrong(why, part->name,
+				  "the sender began elsewhere");
 	part->range_count = 0;
-	if (part->existing && offset == part->size && part->found == part->size) {
+	if (part->existing && offset == part->size &&
+	    part->found == part->size) {
 		part->here = true;
 		return true;
 	}
@@ -431,16 +442,19 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 		length += pieces[i].iov_len;
 	if (part->here || length == 0 || offset < part->whole ||
 	    offset > part->size || length > part->size - offset)
-		return part_wrong(why, part->name, "bytes that are not its own");
+		return part_wrong(why, part->name,
+				  "bytes that are not its own");
 	if (!part_add_range(part, offset, offset + length))
-		return part_wrong(why, part->name, "bytes twice, or too scattered");
+		return part_wrong(why, part->name,
+				  "bytes twice, or too scattered");
 	error = part_write_all(part->fd, pieces, count, offset);
 	if (error)
 		return part_failed(why, part->name, error);
 	if (offset != part->whole)
 		return true;
 	for (size_t i = 0; i < count; i++)
-		nopal_hash_update(&part->hash, pieces[i].iov_base, pieces[i].iov_len);
+		nopal_hash_update(&part->hash, pieces[i].iov_base,
+				  pieces[i].iov_len);
 	part->whole += length;
 	part->ranges[0].from = part->whole;
 	if (part->range_count == 1 && part->ranges[0].end == part->whole)
@@ -480,8 +494,9 @@ static int part_rename(const struct part *part)
 	int folder = part->folder.fd;
 
 	if (part->folder.overwrite)
-		return renameat(folder, part->file_name, folder, part->name) ? -errno :
-									       0;
+		return renameat(folder, part->file_name, folder, part->name)
+			       ? -errno
+			       : 0;
 	if (renameat2(folder, part->file_name, folder, part->name,
 		      RENAME_NOREPLACE) == 0)
 		return 0;

@@ -25,8 +25,8 @@
 
 struct part_folder {
 	int fd;
-	bool overwrite;	 /* an existing file of the name is replaced */
-	uint64_t limit;	 /* longest file that is taken */
+	bool overwrite; /* an existing file of the name is replaced */
+	uint64_t limit; /* longest file that is taken */
 };
 
 struct part;

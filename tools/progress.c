@@ -12,19 +12,20 @@
 enum {
 	PROGRESS_JSON_VERSION = 1,
 	PROGRESS_PERCENT = 100,
-	PROGRESS_STEP = 1000,	   /* between units, decimal as link rates are */
+	PROGRESS_STEP = 1000, /* between units, decimal as link rates are */
 	PROGRESS_BITS = 8,
 	PROGRESS_MINUTE_S = 60,
 	PROGRESS_HOUR_S = 3600,
 	PROGRESS_UNITS = 5,
 	PROGRESS_LAST_ASCII = 0x7e,
 };
-#define PROGRESS_NS_PER_S   1e9
+#define PROGRESS_NS_PER_S    1e9
 #define PROGRESS_TERMINAL_NS INT64_C(200000000)
-#define PROGRESS_JSONL_NS   INT64_C(1000000000)
-#define PROGRESS_NEW_WEIGHT 0.3 /* of the newest rate in the one shown */
+#define PROGRESS_JSONL_NS    INT64_C(1000000000)
+#define PROGRESS_NEW_WEIGHT  0.3 /* of the newest rate in the one shown */
 
-void progress_init(struct progress *progress, const char *what, bool json, bool jsonl)
+void progress_init(struct progress *progress, const char *what, bool json,
+		   bool jsonl)
 {
 	*progress = (struct progress){
 		.what = what,
@@ -34,7 +35,8 @@ void progress_init(struct progress *progress, const char *what, bool json, bool 
 	};
 }
 
-static const char *progress_unit(double number, const char *const *units, char *text)
+static const char *progress_unit(double number, const char *const *units,
+				 char *text)
 {
 	unsigned unit = 0;
 
@@ -49,15 +51,17 @@ static const char *progress_unit(double number, const char *const *units, char *
 
 const char *progress_rate(double bps, char *text)
 {
-	static const char *const units[PROGRESS_UNITS] = { "bit/s", "kbit/s", "Mbit/s",
-							   "Gbit/s", "Tbit/s" };
+	static const char *const units[PROGRESS_UNITS] = { "bit/s", "kbit/s",
+							   "Mbit/s", "Gbit/s",
+							   "Tbit/s" };
 
 	return progress_unit(bps, units, text);
 }
 
 const char *progress_size(double bytes, char *text)
 {
-	static const char *const units[PROGRESS_UNITS] = { "B", "kB", "MB", "GB", "TB" };
+	static const char *const units[PROGRESS_UNITS] = { "B", "kB", "MB",
+							   "GB", "TB" };
 
 	return progress_unit(bytes, units, text);
 }
@@ -79,10 +83,12 @@ static void progress_eta(const struct progress *progress,
 			 seconds % PROGRESS_HOUR_S / PROGRESS_MINUTE_S);
 	else
 		snprintf(text, PROGRESS_RATE_ROOM, "%lu:%02lu",
-			 seconds / PROGRESS_MINUTE_S, seconds % PROGRESS_MINUTE_S);
+			 seconds / PROGRESS_MINUTE_S,
+			 seconds % PROGRESS_MINUTE_S);
 }
 
-static void progress_line(struct progress *progress, const struct progress_file *file)
+static void progress_line(struct progress *progress,
+			  const struct progress_file *file)
 {
 	char done[PROGRESS_RATE_ROOM], total[PROGRESS_RATE_ROOM],
 		rate[PROGRESS_RATE_ROOM], eta[PROGRESS_RATE_ROOM];
@@ -92,8 +98,8 @@ static void progress_line(struct progress *progress, const struct progress_file 
 		percent = (unsigned)((double)file->bytes * PROGRESS_PERCENT /
 				     (double)file->total_bytes);
 	progress_eta(progress, file, eta);
-	fprintf(stderr, "\r\033[K%.40s  %u%%  %s of %s  %s  %s left", file->name,
-		percent, progress_size((double)file->bytes, done),
+	fprintf(stderr, "\r\033[K%.40s  %u%%  %s of %s  %s  %s left",
+		file->name, percent, progress_size((double)file->bytes, done),
 		progress_size((double)file->total_bytes, total),
 		progress_rate(progress->rate_bps, rate), eta);
 	progress->line_open = true;
@@ -109,33 +115,40 @@ static json_t *progress_string(const char *text)
 	if (string)
 		return string;
 	for (i = 0; text[i] && i + 1 < sizeof(plain); i++)
-		plain[i] = text[i] > 0 && text[i] <= PROGRESS_LAST_ASCII ? text[i] : '?';
+		plain[i] = text[i] > 0 && text[i] <= PROGRESS_LAST_ASCII
+				   ? text[i]
+				   : '?';
 	plain[i] = '\0';
 	return json_string(plain);
 }
 
 static json_t *progress_object(const struct progress *progress,
-			       const struct progress_file *file, const char *type,
-			       int64_t duration_ns, uint64_t bytes)
+			       const struct progress_file *file,
+			       const char *type, int64_t duration_ns,
+			       uint64_t bytes)
 {
-	double rate = duration_ns > 0 ? (double)bytes * PROGRESS_BITS *
-						PROGRESS_NS_PER_S / (double)duration_ns :
-					0;
+	double rate = duration_ns > 0
+			      ? (double)bytes * PROGRESS_BITS *
+					PROGRESS_NS_PER_S / (double)duration_ns
+			      : 0;
 	json_t *object = json_object();
 
 	json_object_set_new(object, "schema", json_string("nopal.transfer"));
-	json_object_set_new(object, "version", json_integer(PROGRESS_JSON_VERSION));
+	json_object_set_new(object, "version",
+			    json_integer(PROGRESS_JSON_VERSION));
 	json_object_set_new(object, "type", json_string(type));
 	json_object_set_new(object, "role", json_string(progress->what));
 	json_object_set_new(object, "plan", progress_string(file->plan));
 	json_object_set_new(object, "file", progress_string(file->name));
-	json_object_set_new(object, "done_bytes", json_integer((json_int_t)file->bytes));
+	json_object_set_new(object, "done_bytes",
+			    json_integer((json_int_t)file->bytes));
 	json_object_set_new(object, "total_bytes",
 			    json_integer((json_int_t)file->total_bytes));
 	json_object_set_new(object, "resumed_bytes",
 			    json_integer((json_int_t)file->resumed_bytes));
 	json_object_set_new(object, "duration_ns", json_integer(duration_ns));
-	json_object_set_new(object, "goodput_bps", json_integer((json_int_t)rate));
+	json_object_set_new(object, "goodput_bps",
+			    json_integer((json_int_t)rate));
 	return object;
 }
 
@@ -150,7 +163,8 @@ static void progress_print(json_t *object)
 void progress_show(struct progress *progress, const struct progress_file *file,
 		   int64_t now_ns)
 {
-	int64_t interval = progress->jsonl ? PROGRESS_JSONL_NS : PROGRESS_TERMINAL_NS;
+	int64_t interval =
+		progress->jsonl ? PROGRESS_JSONL_NS : PROGRESS_TERMINAL_NS;
 	int64_t passed = now_ns - progress->shown_ns;
 	uint64_t bytes = file->bytes - progress->shown_bytes;
 	double rate;
@@ -163,14 +177,15 @@ void progress_show(struct progress *progress, const struct progress_file *file,
 	if (progress->shown_ns != 0 && file->bytes >= progress->shown_bytes) {
 		rate = (double)bytes * PROGRESS_BITS * PROGRESS_NS_PER_S /
 		       (double)passed;
-		progress->rate_bps = progress->rate_bps < 1 ?
-					     rate :
-					     progress->rate_bps +
-						     PROGRESS_NEW_WEIGHT *
-							     (rate - progress->rate_bps);
+		progress->rate_bps =
+			progress->rate_bps < 1
+				? rate
+				: progress->rate_bps +
+					  PROGRESS_NEW_WEIGHT *
+						  (rate - progress->rate_bps);
 		if (progress->jsonl)
-			progress_print(progress_object(progress, file, "interval",
-						       passed, bytes));
+			progress_print(progress_object(
+				progress, file, "interval", passed, bytes));
 	}
 	progress->shown_ns = now_ns;
 	progress->shown_bytes = file->bytes;
@@ -185,7 +200,8 @@ static void progress_close_line(struct progress *progress)
 	progress->line_open = false;
 }
 
-static void progress_end_talk(const struct progress_file *file, int64_t duration_ns)
+static void progress_end_talk(const struct progress_file *file,
+			      int64_t duration_ns)
 {
 	char size[PROGRESS_RATE_ROOM], rate[PROGRESS_RATE_ROOM];
 	uint64_t bytes = file->bytes - file->resumed_bytes;
@@ -196,8 +212,11 @@ static void progress_end_talk(const struct progress_file *file, int64_t duration
 		return;
 	}
 	progress_size((double)file->total_bytes, size);
-	progress_rate((double)bytes * PROGRESS_BITS / (seconds > 0 ? seconds : 1), rate);
-	fprintf(stderr, "%s: %s in %.2f s, %s", file->name, size, seconds, rate);
+	progress_rate((double)bytes * PROGRESS_BITS /
+			      (seconds > 0 ? seconds : 1),
+		      rate);
+	fprintf(stderr, "%s: %s in %.2f s, %s", file->name, size, seconds,
+		rate);
 	if (file->resumed_bytes == file->total_bytes && file->total_bytes > 0)
 		fprintf(stderr, ", was there already");
 	else if (file->resumed_bytes > 0)
@@ -223,12 +242,13 @@ void progress_end(struct progress *progress, const struct progress_file *file,
 	object = progress_object(progress, file, "result", duration_ns,
 				 file->bytes - file->resumed_bytes);
 	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)file->hash);
-	json_object_set_new(object, "hash", file->error ? json_null() :
-							  json_string(hash));
+	json_object_set_new(object, "hash",
+			    file->error ? json_null() : json_string(hash));
 	json_object_set_new(object, "result",
 			    json_string(file->error ? "failed" : "ok"));
 	json_object_set_new(object, "error", progress_string(file->error));
-	json_object_set_new(object, "transport", progress_string(file->transport));
+	json_object_set_new(object, "transport",
+			    progress_string(file->transport));
 	progress_print(object);
 }
 

@@ -11,13 +11,13 @@
 enum { PROGRESS_RATE_ROOM = 32 };
 
 struct progress {
-	const char *what;  /* "send" or "recv": `role` in JSON */
-	bool terminal;	   /* stderr is one */
+	const char *what; /* "send" or "recv": `role` in JSON */
+	bool terminal;	  /* stderr is one */
 	bool json, jsonl;
-	bool line_open;	   /* a line without its end stands on the terminal */
-	int64_t shown_ns;  /* when, and at how many bytes */
+	bool line_open;	  /* a line without its end stands on the terminal */
+	int64_t shown_ns; /* when, and at how many bytes */
 	uint64_t shown_bytes;
-	double rate_bps;   /* smoothed, for people */
+	double rate_bps; /* smoothed, for people */
 };
 
 /* One file of a transfer. */
@@ -29,7 +29,8 @@ struct progress_file {
 	const char *error; /* NULL: well */
 };
 
-void progress_init(struct progress *progress, const char *what, bool json, bool jsonl);
+void progress_init(struct progress *progress, const char *what, bool json,
+		   bool jsonl);
 /* Shows how far it is, a few times a second at most. */
 void progress_show(struct progress *progress, const struct progress_file *file,
 		   int64_t now_ns);

@@ -115,16 +115,18 @@ static enum tool_exit trace_run(const struct tool_call *call)
 const struct tool tool_trace = {
 	.name = "trace",
 	.words = "FILE",
-	.summary = "show a trace as text, as a ladder of segments, or as JSON lines",
+	.summary = "show a trace as text, as a ladder of segments, or as JSON "
+		   "lines",
 	.help = "Reads a trace that `nopal sim --trace FILE` or a live tool "
 		"wrote.  A trace that was\ncut short (a killed process, a full "
 		"disk) is read up to the cut.\n\n"
 		"  text   a line a record\n"
 		"  seq    segments between the two sides of a connection; both "
-		"must be in the file\n"
+		"must be in the file; x: it did not arrive\n"
 		"  json   an object a line, with the same names\n\n"
 		"  nopal trace run.trace --to seq --until 200ms\n"
-		"  nopal trace run.trace --to json | jq 'select(.what==\"depart\")'\n",
+		"  nopal trace run.trace --to json | jq "
+		"'select(.what==\"depart\")'\n",
 	.least_words = 1,
 	.most_words = 1,
 	.options =
@@ -132,7 +134,8 @@ const struct tool tool_trace = {
 			{ "to", 0, "text|seq|json", "the form; default text" },
 			TRACE_VIEW_OPTIONS,
 			{ "from", 0, "TIME", "leave out what was before" },
-			{ "until", 0, "TIME", "leave out what was at or after" },
+			{ "until", 0, "TIME",
+			  "leave out what was at or after" },
 			{ 0 } },
 	.run = trace_run,
 };

@@ -9,14 +9,21 @@
  *
  * A segment is a line where it departs and a line where it arrives.  The two
  * are known to belong together by packet number; arriving segments are shown
- * under the number that the sender gave them.
+ * under the number that the sender gave them.  Compositions without packet
+ * numbers on the wire, and control segments, show arrows alone: nothing says
+ * which one arrived.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace_view.h"
 
-enum { LABEL = 26, ARROW = 16, FIRST_ROWS = 256 };
+enum {
+	LABEL = 26,			  /* columns */
+	LABEL_TEXT = 2 * TRACE_NAME + 32, /* bytes; what is longer is cut */
+	ARROW = 16,
+	FIRST_ROWS = 256,
+};
 
 struct ladder_row {
 	struct nopal_trace_record record;
@@ -39,9 +46,9 @@ struct ladder {
 static const struct {
 	const char *event, *label;
 } ladder_events[] = {
-	{ "SESSION_OPENED", "opened" },	 { "PEER_CLOSED", "peer closed" },
-	{ "SESSION_CLOSED", "closed" },	 { "SESSION_BROKEN", "broken" },
-	{ "SEGMENT_LOST", "lost" },	 { "SEGMENT_TIMEOUT", "timed out" },
+	{ "SESSION_OPENED", "opened" }, { "PEER_CLOSED", "peer closed" },
+	{ "SESSION_CLOSED", "closed" }, { "SESSION_BROKEN", "broken" },
+	{ "SEGMENT_LOST", "lost" },	{ "SEGMENT_TIMEOUT", "timed out" },
 	{ "MSG_DONE", "message done" },
 };
 
@@ -79,7 +86,8 @@ static bool ladder_add(struct ladder *ladder,
 {
 	if (ladder->count == ladder->room) {
 		size_t room = ladder->room * 2 + FIRST_ROWS;
-		void *rows = realloc(ladder->rows, room * sizeof(*ladder->rows));
+		void *rows =
+			realloc(ladder->rows, room * sizeof(*ladder->rows));
 
 		if (!rows)
 			return false;
@@ -179,14 +187,36 @@ static void ladder_find_resends(struct ladder_row **rows, size_t count)
 {
 	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_segment);
 	for (size_t i = 1; i < count; i++)
-		rows[i]->again = rows[i]->left == rows[i - 1]->left &&
-				 rows[i]->record.what ==
-					 rows[i - 1]->record.what &&
-				 rows[i]->record.a == rows[i - 1]->record.a;
+		rows[i]->again =
+			rows[i]->left == rows[i - 1]->left &&
+			rows[i]->record.what == rows[i - 1]->record.what &&
+			rows[i]->record.a == rows[i - 1]->record.a;
+}
+
+/* Do segments of this direction carry packet numbers?  Where they do not, all
+ * arrive as number 0. */
+static bool ladder_has_numbers(const struct ladder *ladder, bool rightwards)
+{
+	bool arrivals = false;
+
+	for (size_t i = 0; i < ladder->count; i++) {
+		const struct ladder_row *row = &ladder->rows[i];
+
+		if (row->record.what != NOPAL_TRACED_ARRIVE ||
+		    row->record.number != 0 ||
+		    ladder_rightwards(row) != rightwards)
+			continue;
+		arrivals = true;
+		if (row->record.b)
+			return true;
+	}
+	return !arrivals;
 }
 
 static bool ladder_mark(struct ladder *ladder)
 {
+	const bool numbers[2] = { ladder_has_numbers(ladder, false),
+				  ladder_has_numbers(ladder, true) };
 	struct ladder_row **rows;
 	size_t count = 0;
 
@@ -197,6 +227,17 @@ static bool ladder_mark(struct ladder *ladder)
 		if (ladder_is_numbered(&ladder->rows[i]))
 			rows[count++] = &ladder->rows[i];
 	ladder_find_resends(rows, count);
+	count = 0;
+	for (size_t i = 0; i < ladder->count; i++) {
+		struct ladder_row *row = &ladder->rows[i];
+
+		if (!ladder_is_numbered(row))
+			continue;
+		if (numbers[ladder_rightwards(row)])
+			rows[count++] = row;
+		else if (row->record.what == NOPAL_TRACED_ARRIVE)
+			row->number = 0;
+	}
 	ladder_match(rows, count);
 	free(rows);
 	return true;
@@ -224,12 +265,12 @@ static void ladder_label(const struct ladder *ladder,
 	else
 		what = trace_view_kind(ladder->view, session->plan,
 				       record->number, name);
-	if (row->number && (ladder_is_numbered(row) ||
-			    record->what == NOPAL_TRACED_RAISE ||
-			    record->what == NOPAL_TRACED_DELIVER))
+	if (row->number &&
+	    (ladder_is_numbered(row) || record->what == NOPAL_TRACED_RAISE ||
+	     record->what == NOPAL_TRACED_DELIVER))
 		snprintf(number, sizeof(number), " %llu",
 			 (unsigned long long)row->number);
-	snprintf(label, LABEL + 1, "%s%s%s", what, number, mark);
+	snprintf(label, LABEL_TEXT, "%.*s%s%s", TRACE_NAME, what, number, mark);
 }
 
 static void ladder_arrow(const struct ladder_row *row, char *arrow)
@@ -253,17 +294,17 @@ static void ladder_arrow(const struct ladder_row *row, char *arrow)
 static void ladder_print(const struct ladder *ladder,
 			 const struct ladder_row *row)
 {
-	char label[LABEL + 1], arrow[ARROW + 1];
+	char label[LABEL_TEXT], arrow[ARROW + 1];
 	long long us = row->record.time_ns / NOPAL_MICROSECOND;
 
 	ladder_label(ladder, row, label);
 	ladder_arrow(row, arrow);
 	if (row->left)
-		printf("%*s %s %4lld.%06lld\n", LABEL, label, arrow,
+		printf("%*.*s %s %4lld.%06lld\n", LABEL, LABEL, label, arrow,
 		       us / 1000000, us % 1000000);
 	else
-		printf("%*s %*s %4lld.%06lld %s %s\n", LABEL, "", ARROW, "",
-		       us / 1000000, us % 1000000, arrow, label);
+		printf("%*s %*s %4lld.%06lld %s %.*s\n", LABEL, "", ARROW, "",
+		       us / 1000000, us % 1000000, arrow, LABEL, label);
 }
 
 static void ladder_print_all(const struct ladder *ladder)
@@ -296,7 +337,8 @@ static void ladder_scan(struct ladder *ladder, bool collect)
 	while (trace_view_next(view, &record, &session))
 		if (collect && ladder_takes(ladder, session, &record) &&
 		    !ladder_add(ladder, session, &record)) {
-			fprintf(stderr, "%s: error: out of memory\n", view->file);
+			fprintf(stderr, "%s: error: out of memory\n",
+				view->file);
 			view->damaged = true;
 			break;
 		}

@@ -49,8 +49,8 @@ const char *trace_view_what(const struct nopal_trace_record *record)
 
 const char *trace_view_barrier(unsigned barrier)
 {
-	return barrier < NOPAL_BARRIERS ? trace_names_barrier[barrier] :
-					  "barrier";
+	return barrier < NOPAL_BARRIERS ? trace_names_barrier[barrier]
+					: "barrier";
 }
 
 const char *trace_view_event(const struct trace_view *view, unsigned event,
@@ -93,10 +93,11 @@ const char *trace_view_holds(const struct trace_view *view, unsigned plan,
 	*text = 0;
 	for (unsigned bit = 0; bit < BITS && used < TRACE_TEXT; bit++)
 		if (bits >> bit & 1)
-			used += (size_t)snprintf(
-				text + used, TRACE_TEXT - used, "%s%s",
-				used ? "; " : "",
-				trace_view_hold(view, plan, barrier, bit, name));
+			used += (size_t)snprintf(text + used, TRACE_TEXT - used,
+						 "%s%s", used ? "; " : "",
+						 trace_view_hold(view, plan,
+								 barrier, bit,
+								 name));
 	return used ? text : "nobody";
 }
 
@@ -149,7 +150,8 @@ static void trace_names_raise(const struct trace_view *view,
 
 	trace_names_text(fields, "event", event);
 	if (record->a)
-		trace_names_number(fields, trace_names_subject(event), record->a);
+		trace_names_number(fields, trace_names_subject(event),
+				   record->a);
 	trace_names_number(fields, "depth", record->b);
 }
 
@@ -157,9 +159,9 @@ static void trace_names_segment(const struct trace_view *view, unsigned plan,
 				const struct nopal_trace_record *record,
 				struct trace_fields *fields)
 {
-	trace_names_text(fields, "kind",
-			 trace_view_kind(view, plan, record->number,
-					 fields->name[0]));
+	trace_names_text(
+		fields, "kind",
+		trace_view_kind(view, plan, record->number, fields->name[0]));
 	if (record->a)
 		trace_names_number(fields, "segment", record->a);
 	trace_names_number(fields, "packet", record->b);
@@ -173,10 +175,9 @@ static void trace_names_bits(const struct trace_view *view, unsigned plan,
 	unsigned event = (unsigned)(record->b >> 32);
 
 	trace_names_text(fields, "barrier", trace_view_barrier(record->number));
-	trace_names_number(fields,
-			   record->number == NOPAL_DELIVER ? "message" :
-							     "segment",
-			   record->a);
+	trace_names_number(
+		fields, record->number == NOPAL_DELIVER ? "message" : "segment",
+		record->a);
 	if (release)
 		trace_names_text(fields, "by",
 				 trace_view_part(view, plan, record->part,
@@ -185,8 +186,9 @@ static void trace_names_bits(const struct trace_view *view, unsigned plan,
 			 trace_view_holds(view, plan, record->number,
 					  (uint32_t)record->b, fields->bits));
 	if (release && event)
-		trace_names_text(fields, "in",
-				 trace_view_event(view, event, fields->name[1]));
+		trace_names_text(
+			fields, "in",
+			trace_view_event(view, event, fields->name[1]));
 }
 
 static void trace_names_noted(const struct trace_view *view, unsigned plan,
@@ -194,16 +196,16 @@ static void trace_names_noted(const struct trace_view *view, unsigned plan,
 			      struct trace_fields *fields)
 {
 	const char *note =
-		record->number < sizeof(trace_names_note) / sizeof(char *) ?
-			trace_names_note[record->number] :
-			NULL;
+		record->number < sizeof(trace_names_note) / sizeof(char *)
+			? trace_names_note[record->number]
+			: NULL;
 
 	trace_names_text(fields, "note",
 			 trace_names_make(note, "note", record->number,
 					  fields->name[0]));
-	trace_names_text(fields, "by",
-			 trace_view_part(view, plan, record->part,
-					 fields->name[1]));
+	trace_names_text(
+		fields, "by",
+		trace_view_part(view, plan, record->part, fields->name[1]));
 	if (record->a)
 		trace_names_number(fields, "number", record->a);
 	if (record->b)

@@ -16,9 +16,9 @@ struct trace_session {
 	uint32_t id, peer; /* peer: the other side's id; 0: not known */
 	unsigned number;   /* 1, 2, ... in the file */
 	unsigned plan;
-	bool begun;	   /* its SESSION record was read */
+	bool begun; /* its SESSION record was read */
 	bool opener;
-	uint16_t event;	   /* last raise; 0: none yet */
+	uint16_t event;		     /* last raise; 0: none yet */
 	struct trace_session *other; /* the other side, when both are here */
 };
 
@@ -27,7 +27,7 @@ struct trace_view {
 	struct nopal_trace_reader *reader;
 	struct trace_session **sessions; /* in the order of the file */
 	struct trace_session **table;	 /* by id, open addressing */
-	unsigned count, room;		 /* sessions; room of both, a power of two */
+	unsigned count, room; /* sessions; room of both, a power of two */
 	int64_t from_ns, until_ns;
 	uint32_t wanted; /* --session: number or id; 0: all */
 	bool wanted_is_id;
@@ -36,9 +36,12 @@ struct trace_view {
 };
 
 /* Options of every reader of traces. */
-#define TRACE_VIEW_OPTIONS                                                \
-	{ "session", 0, "N", "only this session: its number in the file, " \
-			     "or its id of eight hex digits" }
+#define TRACE_VIEW_OPTIONS                                                     \
+	{                                                                      \
+		"session", 0, "N",                                             \
+			"only this session: its number in the file, "          \
+			"or its id of eight hex digits"                        \
+	}
 
 /* Opens the file and takes the options.  TOOL_GOOD, or what to exit with: the
  * cause was printed. */

@@ -17,8 +17,9 @@ enum {
 	TRANSFER_FIRST_PRINTED = 0x20, /* ASCII: below are control characters */
 	TRANSFER_DELETE = 0x7f,
 	/* NAME_MAX less our longest decoration */
-	TRANSFER_NAME_LONGEST = TRANSFER_TEXT_LONGEST -
-				(int)sizeof(TRANSFER_PREFIX TRANSFER_NEW_SUFFIX),
+	TRANSFER_NAME_LONGEST =
+		TRANSFER_TEXT_LONGEST -
+		(int)sizeof(TRANSFER_PREFIX TRANSFER_NEW_SUFFIX),
 };
 
 /* ------------------------------------------------------------------ cursor */
@@ -82,7 +83,8 @@ static void cursor_put_text(uint8_t **at, const char *text)
 
 /* ------------------------------------------------------------------- notes */
 
-static void transfer_decode_offer(struct cursor *cursor, struct transfer_note *note)
+static void transfer_decode_offer(struct cursor *cursor,
+				  struct transfer_note *note)
 {
 	if (cursor_number(cursor, 1) != TRANSFER_VERSION)
 		cursor->bad = true;
@@ -95,7 +97,8 @@ static void transfer_decode_offer(struct cursor *cursor, struct transfer_note *n
 		cursor->bad = true;
 }
 
-static void transfer_decode_answer(struct cursor *cursor, struct transfer_note *note)
+static void transfer_decode_answer(struct cursor *cursor,
+				   struct transfer_note *note)
 {
 	note->verdict = cursor_verdict(cursor);
 	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
@@ -103,7 +106,8 @@ static void transfer_decode_answer(struct cursor *cursor, struct transfer_note *
 	cursor_text(cursor, note->text);
 }
 
-static void transfer_decode_rest(struct cursor *cursor, struct transfer_note *note)
+static void transfer_decode_rest(struct cursor *cursor,
+				 struct transfer_note *note)
 {
 	switch (note->type) {
 	case TRANSFER_OFFER:
@@ -134,21 +138,25 @@ static void transfer_decode_rest(struct cursor *cursor, struct transfer_note *no
 	}
 }
 
-bool transfer_decode(const uint8_t *bytes, size_t length, struct transfer_note *ret_note)
+bool transfer_decode(const uint8_t *bytes, size_t length,
+		     struct transfer_note *ret_note)
 {
 	struct cursor cursor = { .at = bytes, .end = bytes + length };
 	struct transfer_note note = { .file = 0 };
 
-	note.type = (enum transfer_type)cursor_number(&cursor, TRANSFER_TYPE_BYTES);
+	note.type =
+		(enum transfer_type)cursor_number(&cursor, TRANSFER_TYPE_BYTES);
 	note.file = (uint32_t)cursor_number(&cursor, TRANSFER_FILE_BYTES);
 	transfer_decode_rest(&cursor, &note);
-	if (cursor.bad || (cursor.at != cursor.end && note.type != TRANSFER_DATA))
+	if (cursor.bad ||
+	    (cursor.at != cursor.end && note.type != TRANSFER_DATA))
 		return false;
 	*ret_note = note;
 	return true;
 }
 
-static void transfer_encode_offer(const struct transfer_note *note, uint8_t **at)
+static void transfer_encode_offer(const struct transfer_note *note,
+				  uint8_t **at)
 {
 	cursor_put(at, TRANSFER_VERSION, 1);
 	cursor_put(at, note->id, TRANSFER_NUMBER_BYTES);
@@ -194,17 +202,45 @@ size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
 	return (size_t)(at - bytes);
 }
 
-int transfer_send(struct nopal_session *session, const struct transfer_note *note)
+static int transfer_send(struct nopal_session *session,
+			 const struct transfer_note *note)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 
 	return nopal_send(session, bytes, transfer_encode(note, bytes), 0);
 }
 
+bool transfer_flush(struct transfer_outbox *outbox)
+{
+	size_t sent = 0;
+
+	while (sent < outbox->count && outbox->session &&
+	       transfer_send(outbox->session, &outbox->waiting[sent]) == 0)
+		sent++;
+	outbox->count -= sent;
+	memmove(outbox->waiting, outbox->waiting + sent,
+		outbox->count * sizeof(outbox->waiting[0]));
+	return outbox->count == 0;
+}
+
+void transfer_say(struct transfer_outbox *outbox,
+		  const struct transfer_note *note)
+{
+	if (!outbox->session)
+		return;
+	if (transfer_flush(outbox) && transfer_send(outbox->session, note) == 0)
+		return;
+	if (outbox->count < TRANSFER_OUTBOX_NOTES)
+		outbox->waiting[outbox->count++] = *note;
+	else
+		nopal_session_abort(outbox->session, "the peer takes no notes");
+}
+
 bool transfer_received(const struct nopal_message *message,
 		       struct transfer_note *ret_note)
 {
-	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1]; /* one more shows what is too long */
+	uint8_t bytes[TRANSFER_NOTE_LONGEST +
+		      1]; /* one more shows what is too long */
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
 
 	if (length > 0 && bytes[0] != TRANSFER_DATA && length == sizeof(bytes))
@@ -263,11 +299,21 @@ uint32_t transfer_chunk_bytes(const struct nopal_plan *plan)
 	return (uint32_t)(longest - TRANSFER_DATA_HEADER);
 }
 
-const char *transfer_plan_refused(const struct nopal_plan *plan)
+bool transfer_plan_fits(const struct nopal_plan *plan)
 {
+	const char *refused = NULL;
+
 	if (!nopal_plan_provides(plan, "reliability"))
-		return "does not resend what is lost, and a file must arrive whole";
-	if (nopal_plan_message_limit(plan) < TRANSFER_NOTE_LONGEST)
-		return "takes only messages that are too short to offer a file";
-	return NULL;
+		refused = "does not resend what is lost, and a file arrives "
+			  "whole";
+	else if (nopal_plan_message_limit(plan) < TRANSFER_NOTE_LONGEST)
+		refused = "takes only messages that are too short for an offer";
+	if (refused)
+		fprintf(stderr,
+			"error: config %s %s\n"
+			"  fix: take a reliable one, as `bulk`; or `nopal "
+			"stream` for "
+			"what may get lost\n",
+			nopal_plan_name(plan), refused);
+	return refused == NULL;
 }

@@ -35,8 +35,11 @@ enum {
 	TRANSFER_TEXT_ROOM = TRANSFER_TEXT_LONGEST + 1,
 	TRANSFER_DATA_HEADER = 13,
 	TRANSFER_NOTE_LONGEST = 5 + 1 + 8 + 8 + 8 + 2 + TRANSFER_TEXT_LONGEST,
-	TRANSFER_CHUNK_BYTES = 256 << 10, /* of a DATA note, where the plan takes it */
-	TRANSFER_STEP_BYTES = 4 << 20,	  /* hashed at a time, so that the loop lives */
+	TRANSFER_CHUNK_BYTES =
+		256 << 10, /* of a DATA note, where the plan takes it */
+	TRANSFER_OUTBOX_NOTES = 8,
+	TRANSFER_STEP_BYTES =
+		4 << 20, /* hashed at a time, so that the loop lives */
 };
 #define TRANSFER_PREFIX	      "."
 #define TRANSFER_PART_SUFFIX  ".nopal-part"
@@ -57,7 +60,7 @@ enum transfer_type {
 enum transfer_verdict {
 	TRANSFER_YES = 1, /* go on from `offset`; the file is here, whole */
 	TRANSFER_NO,	  /* text says why */
-	TRANSFER_LATER,	  /* another transfer of this name runs: offer it again */
+	TRANSFER_LATER, /* another transfer of this name runs: offer it again */
 };
 
 struct transfer_note {
@@ -81,10 +84,19 @@ const char *transfer_name_refused(const char *name);
 uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns);
 /* Bytes of file in a DATA note that fills its datagrams. */
 uint32_t transfer_chunk_bytes(const struct nopal_plan *plan);
-/* Is a session of this plan fit for files?  NULL, or why not. */
-const char *transfer_plan_refused(const struct nopal_plan *plan);
-/* Sends a note; negative as nopal_send. */
-int transfer_send(struct nopal_session *session, const struct transfer_note *note);
+/* Is a session of this plan fit for files?  False: it was said why not. */
+bool transfer_plan_fits(const struct nopal_plan *plan);
+/* Notes on their way to the session: they wait where its send buffer is full. */
+struct transfer_outbox {
+	struct nopal_session *session; /* NULL: it is gone, notes are dropped */
+	size_t count;
+	struct transfer_note waiting[TRANSFER_OUTBOX_NOTES];
+};
+/* Sends a note, or lets it wait.  Too many, and the session is aborted. */
+void transfer_say(struct transfer_outbox *outbox,
+		  const struct transfer_note *note);
+/* From `writable`; false: some still wait. */
+bool transfer_flush(struct transfer_outbox *outbox);
 /* The note of an arriving message; false: none, or not canonical. */
 bool transfer_received(const struct nopal_message *message,
 		       struct transfer_note *ret_note);

@@ -48,9 +48,9 @@ struct why {
 static uint64_t why_subject(const struct nopal_trace_record *record)
 {
 	return record->what == NOPAL_TRACED_SESSION ||
-			       record->what == NOPAL_TRACED_TIMER ?
-		       0 :
-		       record->a;
+			       record->what == NOPAL_TRACED_TIMER
+		       ? 0
+		       : record->a;
 }
 
 static void why_near(struct why *why, uint64_t number)
@@ -87,14 +87,20 @@ static void why_unknown(const struct why *why)
 			(unsigned long long)why->above);
 	else if (why->below || why->above)
 		fprintf(stderr, "nearest is %llu\n",
-			(unsigned long long)(why->below ? why->below :
-							  why->above));
+			(unsigned long long)(why->below ? why->below
+							: why->above));
 	else
 		fprintf(stderr, "`nopal trace %s` shows what is in it\n",
 			why->view->file);
 }
 
 /* ----------------------------------------------------------------- telling */
+
+/* Times of a hostile file may be anything: they wrap. */
+static int64_t why_between(int64_t from_ns, int64_t to_ns)
+{
+	return (int64_t)((uint64_t)to_ns - (uint64_t)from_ns);
+}
 
 /* "24.900 ms" */
 static const char *why_span(int64_t span_ns, char *text)
@@ -126,13 +132,14 @@ static void why_time(const struct why *why, int64_t time_ns)
 
 	printf("%6lld.%09lld  %11s  ", (long long)(time_ns / NOPAL_SECOND),
 	       (long long)(time_ns % NOPAL_SECOND),
-	       why_span(time_ns - why->first_ns, span));
+	       why_span(why_between(why->first_ns, time_ns), span));
 }
 
 static const char *why_hold_name(const struct why *why, unsigned barrier,
 				 unsigned bit, char *text)
 {
-	return trace_view_hold(why->view, why->session->plan, barrier, bit, text);
+	return trace_view_hold(why->view, why->session->plan, barrier, bit,
+			       text);
 }
 
 /* ------------------------------------------------------------------- holds */
@@ -152,10 +159,10 @@ static void why_held(struct why *why, unsigned barrier, unsigned i,
 		     int64_t now_ns, const char *event)
 {
 	struct why_bit *bit = &why->bit[barrier][i];
-	int64_t span_ns = now_ns - bit->since_ns;
+	int64_t span_ns = why_between(bit->since_ns, now_ns);
 	struct why_longest *longest = &why->longest;
 
-	bit->total_ns += span_ns;
+	bit->total_ns = (int64_t)((uint64_t)bit->total_ns + (uint64_t)span_ns);
 	bit->times++;
 	if (longest->found && span_ns <= longest->span_ns)
 		return;
@@ -187,7 +194,8 @@ static uint32_t why_bit_of(const struct why *why, unsigned barrier,
 	return 0;
 }
 
-static void why_on_hold(struct why *why, const struct nopal_trace_record *record)
+static void why_on_hold(struct why *why,
+			const struct nopal_trace_record *record)
 {
 	char bits[TRACE_TEXT];
 
@@ -223,8 +231,8 @@ static void why_on_release(struct why *why,
 	for (unsigned i = 0; i < BITS; i++)
 		if (freed >> i & 1) {
 			why_held(why, barrier, i, record->time_ns, name);
-			why_span(record->time_ns -
-					 why->bit[barrier][i].since_ns,
+			why_span(why_between(why->bit[barrier][i].since_ns,
+					     record->time_ns),
 				 span);
 		}
 	why_time(why, record->time_ns);
@@ -263,7 +271,8 @@ static void why_on_other(struct why *why,
 		printf("%s arrives, packet %llu\n", fields.field[0].text,
 		       (unsigned long long)record->b);
 	else if (record->what == NOPAL_TRACED_DELIVER)
-		printf("delivered, %llu bytes\n", (unsigned long long)record->b);
+		printf("delivered, %llu bytes\n",
+		       (unsigned long long)record->b);
 	else if (record->what == NOPAL_TRACED_NOTE)
 		printf("note: %s, by %s\n", fields.field[0].text,
 		       fields.field[1].text);
@@ -339,9 +348,9 @@ static void why_totals(const struct why *why)
 			       trace_view_barrier(barrier),
 			       why_span(bit->total_ns, span), bit->times,
 			       why_hold_name(why, barrier, i, name),
-			       !why->freed && why->held[barrier] >> i & 1 ?
-				       " (still holds)" :
-				       "");
+			       !why->freed && why->held[barrier] >> i & 1
+				       ? " (still holds)"
+				       : "");
 		}
 }
 
@@ -351,9 +360,9 @@ static void why_sum_up(const struct why *why)
 	char name[TRACE_NAME], span[SPAN_TEXT];
 
 	if (!longest->found) {
-		puts(why->events ?
-			     "\nnobody held it" :
-			     "\nholds are not in this trace: it has packets alone");
+		puts(why->events ? "\nnobody held it"
+				 : "\nholds are not in this trace: it has "
+				   "packets alone");
 		return;
 	}
 	why_totals(why);
@@ -407,9 +416,11 @@ static enum tool_exit why_run(const struct tool_call *call)
 const struct tool tool_why = {
 	.name = "why",
 	.words = "FILE SEGMENT",
-	.summary = "the life of a segment: who held it, how long, what released it",
+	.summary = "the life of a segment: who held it, how long, what "
+		   "released it",
 	.help = "SEGMENT is a number as `nopal trace FILE` shows it; messages "
-		"work too.  Without\n--session it is looked for in the sessions "
+		"work too.  Without\n--session it is looked for in the "
+		"sessions "
 		"in the order of the file.  The trace must\nhave events, not "
 		"packets alone, for holds to be told.\n\n"
 		"  nopal why run.trace 17\n"

@@ -24,17 +24,16 @@ struct fixed_size_parameters {
 };
 
 enum { /* attributes */
-	FIXED_SIZE_MESSAGE,
-	FIXED_SIZE_SEGMENT,
-	FIXED_SIZE_FIRST,
-	FIXED_SIZE_NEXT,
+       FIXED_SIZE_MESSAGE,
+       FIXED_SIZE_SEGMENT,
+       FIXED_SIZE_FIRST,
+       FIXED_SIZE_NEXT,
 };
 enum { FIXED_SIZE_UNMET }; /* shared variables */
 
-static enum nopal_verdict
-fixed_size_on_from_user(struct nopal_session *session,
-			const struct nopal_part *part,
-			struct nopal_message *message)
+static enum nopal_verdict fixed_size_on_from_user(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_message *message)
 {
 	struct nopal_segment *segment = NULL;
 
@@ -58,9 +57,9 @@ static void fixed_size_place(const struct nopal_part *part,
 			     struct nopal_message *message)
 {
 	uint64_t first = nopal_get(message, part,
-				   nopal_has(part, FIXED_SIZE_MESSAGE) ?
-					   FIXED_SIZE_MESSAGE :
-					   FIXED_SIZE_SEGMENT);
+				   nopal_has(part, FIXED_SIZE_MESSAGE)
+					   ? FIXED_SIZE_MESSAGE
+					   : FIXED_SIZE_SEGMENT);
 	bool numbered = nopal_has(part, FIXED_SIZE_MESSAGE) ||
 			nopal_has(part, FIXED_SIZE_SEGMENT);
 
@@ -80,12 +79,12 @@ static enum nopal_verdict fixed_size_unkept(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-static enum nopal_verdict
-fixed_size_on_verified(struct nopal_session *session,
-		       const struct nopal_part *part,
-		       struct nopal_segment *segment)
+static enum nopal_verdict fixed_size_on_verified(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
 {
-	struct nopal_message *message = nopal_message_arriving(session, segment);
+	struct nopal_message *message =
+		nopal_message_arriving(session, segment);
 
 	if (!message || !nopal_message_put(session, message, 0, segment->body))
 		return fixed_size_unkept(session, part, message);
@@ -120,25 +119,30 @@ const struct nopal_microprotocol nopal_fixed_size = {
 						 { 0 } },
 	.parameters_size = sizeof(struct fixed_size_parameters),
 	.parameters = fixed_size_table,
-	.attributes = (const struct nopal_attribute[]){
-		[FIXED_SIZE_MESSAGE] = { .name = "message_number",
-					 .access = NOPAL_READ_OPTIONAL },
-		[FIXED_SIZE_SEGMENT] = { .name = "segment_number",
-					 .access = NOPAL_READ_OPTIONAL },
-		[FIXED_SIZE_FIRST] = {
-			.name = "order_first",
-			.access = NOPAL_WRITE,
-			.doc = "first number that the message covers" },
-		[FIXED_SIZE_NEXT] = {
-			.name = "order_next",
-			.access = NOPAL_WRITE,
-			.doc = "one past the last number that it covers" },
-		{ 0 } },
-	.shared = (const struct nopal_shared[]){
-		[FIXED_SIZE_UNMET] = {
-			"reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-			"1: a segment that cannot be kept breaks the session" },
-		{ 0 } },
+	.attributes =
+		(const struct nopal_attribute[]){
+			[FIXED_SIZE_MESSAGE] = { .name = "message_number",
+						 .access =
+							 NOPAL_READ_OPTIONAL },
+			[FIXED_SIZE_SEGMENT] = { .name = "segment_number",
+						 .access =
+							 NOPAL_READ_OPTIONAL },
+			[FIXED_SIZE_FIRST] = { .name = "order_first",
+					       .access = NOPAL_WRITE,
+					       .doc = "first number that the "
+						      "message covers" },
+			[FIXED_SIZE_NEXT] = { .name = "order_next",
+					      .access = NOPAL_WRITE,
+					      .doc = "one past the last number "
+						     "that it covers" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[FIXED_SIZE_UNMET] = { "reliability_unmet",
+					       NOPAL_READ_OPTIONAL, 0,
+					       "1: a segment that cannot be "
+					       "kept breaks the session" },
+			{ 0 } },
 	.bindings = fixed_size_bindings,
 	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
 					 "SESSION_BROKEN", NULL },

@@ -195,15 +195,17 @@ const struct nopal_microprotocol nopal_keep_alive = {
 	.parameters_size = sizeof(struct keep_alive_parameters),
 	.parameters = keep_alive_table,
 	.validate = keep_alive_validate,
-	.kinds = (const struct nopal_kind[]){
-		[KEEP_ALIVE_PROBE] = { "probe", NOPAL_KIND_CONTROL,
-				       "asks for a sign of life" },
-		[KEEP_ALIVE_ANSWER] = { "probe_ack", NOPAL_KIND_CONTROL,
-					"a sign of life" },
-		{ 0 } },
-	.timers = (const struct nopal_timer[]){
-		[KEEP_ALIVE_CHECK] = { "check", keep_alive_when_check },
-		{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[KEEP_ALIVE_PROBE] = { "probe", NOPAL_KIND_CONTROL,
+					       "asks for a sign of life" },
+			[KEEP_ALIVE_ANSWER] = { "probe_ack", NOPAL_KIND_CONTROL,
+						"a sign of life" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[KEEP_ALIVE_CHECK] = { "check", keep_alive_when_check },
+			{ 0 } },
 	.bindings = keep_alive_bindings,
 	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct keep_alive),

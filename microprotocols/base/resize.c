@@ -30,13 +30,13 @@ struct resize_parameters {
 };
 
 enum { /* attributes */
-	RESIZE_FRAGMENT,
-	RESIZE_MESSAGE,
-	RESIZE_SEGMENT,
-	RESIZE_FIRST,
-	RESIZE_NEXT,
+       RESIZE_FRAGMENT,
+       RESIZE_MESSAGE,
+       RESIZE_SEGMENT,
+       RESIZE_FIRST,
+       RESIZE_NEXT,
 };
-enum { RESIZE_UNMET }; /* shared variables */
+enum { RESIZE_UNMET };	/* shared variables */
 enum { RESIZE_EXPIRE }; /* timers */
 
 enum {
@@ -88,8 +88,8 @@ static enum nopal_verdict resize_on_from_user(struct nopal_session *session,
 {
 	uint32_t limit = nopal_body_limit(session);
 	uint64_t from = 0;
-	bool good = limit && message->length <=
-				     (uint64_t)limit * RESIZE_FRAGMENTS;
+	bool good =
+		limit && message->length <= (uint64_t)limit * RESIZE_FRAGMENTS;
 
 	do {
 		good = good && resize_cut(session, part, message, from, limit);
@@ -286,7 +286,8 @@ static enum nopal_verdict resize_whole(struct nopal_session *session,
 				       struct nopal_segment *segment,
 				       uint64_t key)
 {
-	struct nopal_message *message = nopal_message_arriving(session, segment);
+	struct nopal_message *message =
+		nopal_message_arriving(session, segment);
 
 	if (!message)
 		return resize_unkept(session, part);
@@ -311,7 +312,8 @@ static enum nopal_verdict resize_join(struct nopal_session *session,
 
 	if (!resize_agrees(partial, index, (fragment & RESIZE_LAST) != 0))
 		return NOPAL_STOP;
-	if (!nopal_message_put(session, partial->message, index, segment->body)) {
+	if (!nopal_message_put(session, partial->message, index,
+			       segment->body)) {
 		resize_abandon(session, self, partial);
 		return resize_unkept(session, part);
 	}
@@ -349,8 +351,8 @@ static enum nopal_verdict resize_on_verified(struct nopal_session *session,
 	if (segment->body.length == 0)
 		return NOPAL_STOP;
 	partial = resize_find(session, part, segment, key);
-	return partial ? resize_join(session, part, segment, partial) :
-			 resize_unkept(session, part);
+	return partial ? resize_join(session, part, segment, partial)
+		       : resize_unkept(session, part);
 }
 
 static const struct nopal_parameter resize_table[] = {
@@ -391,39 +393,45 @@ const struct nopal_microprotocol nopal_resize = {
 	.summary = "cut messages into segments, and put them together again",
 	.provides = (const struct nopal_role[]){ { "message_segments", true },
 						 { 0 } },
-	.needs = (const struct nopal_relation[]){
-		{ "message_numbers|segment_numbers",
-		  "numbers say which segments belong to one message" },
-		{ 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "message_numbers|segment_numbers",
+			  "numbers say which segments belong to one message" },
+			{ 0 } },
 	.parameters_size = sizeof(struct resize_parameters),
 	.parameters = resize_table,
-	.attributes = (const struct nopal_attribute[]){
-		[RESIZE_FRAGMENT] = {
-			.name = "fragment",
-			.access = NOPAL_WRITE,
-			.wire_bytes = RESIZE_WIRE_BYTES,
-			.kinds = NOPAL_DATA,
-			.doc = "last of its message, and its place in it" },
-		[RESIZE_MESSAGE] = { .name = "message_number",
-				     .access = NOPAL_READ_OPTIONAL },
-		[RESIZE_SEGMENT] = { .name = "segment_number",
-				     .access = NOPAL_READ_OPTIONAL },
-		[RESIZE_FIRST] = {
-			.name = "order_first",
-			.access = NOPAL_WRITE,
-			.doc = "first number that the message covers" },
-		[RESIZE_NEXT] = {
-			.name = "order_next",
-			.access = NOPAL_WRITE,
-			.doc = "one past the last number that it covers" },
-		{ 0 } },
-	.shared = (const struct nopal_shared[]){
-		[RESIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-				   "1: what is missing is still to come" },
-		{ 0 } },
-	.timers = (const struct nopal_timer[]){
-		[RESIZE_EXPIRE] = { "expire", resize_when_expired },
-		{ 0 } },
+	.attributes =
+		(const struct nopal_attribute[]){
+			[RESIZE_FRAGMENT] = { .name = "fragment",
+					      .access = NOPAL_WRITE,
+					      .wire_bytes = RESIZE_WIRE_BYTES,
+					      .kinds = NOPAL_DATA,
+					      .doc = "last of its message, and "
+						     "its place in it" },
+			[RESIZE_MESSAGE] = { .name = "message_number",
+					     .access = NOPAL_READ_OPTIONAL },
+			[RESIZE_SEGMENT] = { .name = "segment_number",
+					     .access = NOPAL_READ_OPTIONAL },
+			[RESIZE_FIRST] = { .name = "order_first",
+					   .access = NOPAL_WRITE,
+					   .doc = "first number that the "
+						  "message covers" },
+			[RESIZE_NEXT] = { .name = "order_next",
+					  .access = NOPAL_WRITE,
+					  .doc = "one past the last number "
+						 "that it covers" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[RESIZE_UNMET] = { "reliability_unmet",
+					   NOPAL_READ_OPTIONAL, 0,
+					   "1: what is missing is still to "
+					   "come" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[RESIZE_EXPIRE] = { "expire", resize_when_expired },
+			{ 0 } },
 	.bindings = resize_bindings,
 	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
 					 "SESSION_BROKEN", NULL },

@@ -18,7 +18,7 @@
  */
 #include "microprotocol.h"
 
-enum { SEQUENCED_MESSAGES_NUMBER }; /* attributes */
+enum { SEQUENCED_MESSAGES_NUMBER };			    /* attributes */
 enum { SEQUENCED_MESSAGES_LOCAL, SEQUENCED_MESSAGES_PEER }; /* shared */
 enum { SEQUENCED_MESSAGES_WIRE_BYTES = 4 };
 
@@ -36,10 +36,10 @@ sequenced_messages_on_opened(struct nopal_session *session,
 	struct sequenced_messages *self = nopal_state(session, part);
 
 	(void)subject;
-	self->next = (uint64_t)nopal_shared(session, part,
-					    SEQUENCED_MESSAGES_LOCAL);
-	self->first = (uint64_t)nopal_shared(session, part,
-					     SEQUENCED_MESSAGES_PEER);
+	self->next =
+		(uint64_t)nopal_shared(session, part, SEQUENCED_MESSAGES_LOCAL);
+	self->first =
+		(uint64_t)nopal_shared(session, part, SEQUENCED_MESSAGES_PEER);
 	self->highest = self->first;
 	nopal_serial_seen(session, part, SEQUENCED_MESSAGES_NUMBER,
 			  self->first);
@@ -91,23 +91,29 @@ const struct nopal_microprotocol nopal_sequenced_messages = {
 	.summary = "number every message",
 	.provides = (const struct nopal_role[]){ { "message_numbers", true },
 						 { 0 } },
-	.attributes = (const struct nopal_attribute[]){
-		[SEQUENCED_MESSAGES_NUMBER] = {
-			.name = "message_number",
-			.access = NOPAL_WRITE,
-			.wire_bytes = SEQUENCED_MESSAGES_WIRE_BYTES,
-			.kinds = NOPAL_DATA,
-			.serial = true,
-			.doc = "counts messages of a direction" },
-		{ 0 } },
-	.shared = (const struct nopal_shared[]){
-		[SEQUENCED_MESSAGES_LOCAL] = { "initial_local",
-					       NOPAL_READ_OPTIONAL, 1,
-					       "our first number" },
-		[SEQUENCED_MESSAGES_PEER] = { "initial_peer",
-					      NOPAL_READ_OPTIONAL, 1,
-					      "the peer's first number" },
-		{ 0 } },
+	.attributes =
+		(const struct nopal_attribute[]){
+			[SEQUENCED_MESSAGES_NUMBER] = { .name = "message_"
+								"number",
+							.access = NOPAL_WRITE,
+							.wire_bytes =
+								SEQUENCED_MESSAGES_WIRE_BYTES,
+							.kinds = NOPAL_DATA,
+							.serial = true,
+							.doc = "counts "
+							       "messages of a "
+							       "direction" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[SEQUENCED_MESSAGES_LOCAL] = { "initial_local",
+						       NOPAL_READ_OPTIONAL, 1,
+						       "our first number" },
+			[SEQUENCED_MESSAGES_PEER] = { "initial_peer",
+						      NOPAL_READ_OPTIONAL, 1,
+						      "the peer's first "
+						      "number" },
+			{ 0 } },
 	.bindings = sequenced_messages_bindings,
 	.state_size = sizeof(struct sequenced_messages),
 };

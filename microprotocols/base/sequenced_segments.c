@@ -25,10 +25,10 @@
 
 enum { SEQUENCED_SEGMENTS_NUMBER }; /* attributes */
 enum {				    /* shared variables */
-	SEQUENCED_SEGMENTS_LOCAL,
-	SEQUENCED_SEGMENTS_PEER,
-	SEQUENCED_SEGMENTS_UNMET,
-	SEQUENCED_SEGMENTS_WINDOW,
+       SEQUENCED_SEGMENTS_LOCAL,
+       SEQUENCED_SEGMENTS_PEER,
+       SEQUENCED_SEGMENTS_UNMET,
+       SEQUENCED_SEGMENTS_WINDOW,
 };
 enum { SEQUENCED_SEGMENTS_WIRE_BYTES = 4 };
 
@@ -37,9 +37,10 @@ struct sequenced_segments_parameters {
 };
 
 struct sequenced_segments {
-	uint64_t next;		   /* number of our next segment */
-	uint64_t first;		   /* of the peer's first */
-	struct nopal_numbers seen; /* of the peer; made with the first arrival */
+	uint64_t next;	/* number of our next segment */
+	uint64_t first; /* of the peer's first */
+	struct nopal_numbers
+		seen; /* of the peer; made with the first arrival */
 	uint64_t far; /* one past the last that came from far ahead, or 0 */
 };
 
@@ -51,10 +52,10 @@ sequenced_segments_on_opened(struct nopal_session *session,
 	struct sequenced_segments *self = nopal_state(session, part);
 
 	(void)subject;
-	self->next = (uint64_t)nopal_shared(session, part,
-					    SEQUENCED_SEGMENTS_LOCAL);
-	self->first = (uint64_t)nopal_shared(session, part,
-					     SEQUENCED_SEGMENTS_PEER);
+	self->next =
+		(uint64_t)nopal_shared(session, part, SEQUENCED_SEGMENTS_LOCAL);
+	self->first =
+		(uint64_t)nopal_shared(session, part, SEQUENCED_SEGMENTS_PEER);
 	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER,
 			  self->first);
 	return NOPAL_CONTINUE;
@@ -92,7 +93,8 @@ sequenced_segments_beyond(struct sequenced_segments *self, uint64_t number)
 static bool sequenced_segments_prepare(struct nopal_session *session,
 				       const struct nopal_part *part)
 {
-	const struct sequenced_segments_parameters *set = nopal_parameters(part);
+	const struct sequenced_segments_parameters *set =
+		nopal_parameters(part);
 	struct sequenced_segments *self = nopal_state(session, part);
 
 	if (self->seen.bits)
@@ -130,7 +132,8 @@ sequenced_segments_on_from_net(struct nopal_session *session,
 static int sequenced_segments_open(struct nopal_session *session,
 				   const struct nopal_part *part)
 {
-	const struct sequenced_segments_parameters *set = nopal_parameters(part);
+	const struct sequenced_segments_parameters *set =
+		nopal_parameters(part);
 
 	nopal_share(session, part, SEQUENCED_SEGMENTS_WINDOW, set->window);
 	return 0;
@@ -165,29 +168,37 @@ const struct nopal_microprotocol nopal_sequenced_segments = {
 						 { 0 } },
 	.parameters_size = sizeof(struct sequenced_segments_parameters),
 	.parameters = sequenced_segments_table,
-	.attributes = (const struct nopal_attribute[]){
-		[SEQUENCED_SEGMENTS_NUMBER] = {
-			.name = "segment_number",
-			.access = NOPAL_WRITE,
-			.wire_bytes = SEQUENCED_SEGMENTS_WIRE_BYTES,
-			.kinds = NOPAL_DATA,
-			.serial = true,
-			.doc = "counts segments of a direction" },
-		{ 0 } },
-	.shared = (const struct nopal_shared[]){
-		[SEQUENCED_SEGMENTS_LOCAL] = { "initial_local",
-					       NOPAL_READ_OPTIONAL, 1,
-					       "our first number" },
-		[SEQUENCED_SEGMENTS_PEER] = { "initial_peer",
-					      NOPAL_READ_OPTIONAL, 1,
-					      "the peer's first number" },
-		[SEQUENCED_SEGMENTS_UNMET] = {
-			"reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-			"1: an unseen segment is still needed" },
-		[SEQUENCED_SEGMENTS_WINDOW] = {
-			"segment_window", NOPAL_WRITE, 0,
-			"numbers that the filter remembers" },
-		{ 0 } },
+	.attributes =
+		(const struct nopal_attribute[]){
+			[SEQUENCED_SEGMENTS_NUMBER] = { .name = "segment_"
+								"number",
+							.access = NOPAL_WRITE,
+							.wire_bytes =
+								SEQUENCED_SEGMENTS_WIRE_BYTES,
+							.kinds = NOPAL_DATA,
+							.serial = true,
+							.doc = "counts "
+							       "segments of a "
+							       "direction" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[SEQUENCED_SEGMENTS_LOCAL] = { "initial_local",
+						       NOPAL_READ_OPTIONAL, 1,
+						       "our first number" },
+			[SEQUENCED_SEGMENTS_PEER] = { "initial_peer",
+						      NOPAL_READ_OPTIONAL, 1,
+						      "the peer's first "
+						      "number" },
+			[SEQUENCED_SEGMENTS_UNMET] = { "reliability_unmet",
+						       NOPAL_READ_OPTIONAL, 0,
+						       "1: an unseen segment "
+						       "is still needed" },
+			[SEQUENCED_SEGMENTS_WINDOW] = { "segment_window",
+							NOPAL_WRITE, 0,
+							"numbers that the "
+							"filter remembers" },
+			{ 0 } },
 	.bindings = sequenced_segments_bindings,
 	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct sequenced_segments),

@@ -51,10 +51,11 @@ const struct nopal_microprotocol nopal_transport_driver = {
 	.family = "base",
 	.summary = "carry every segment through, whatever else is there",
 	.provides = (const struct nopal_role[]){ { "driver", true }, { 0 } },
-	.holds = (const struct nopal_hold[]){
-		{ "it has been offered to the network", NOPAL_SEND,
-		  NOPAL_CARRIED, true },
-		{ 0 } },
+	.holds =
+		(const struct nopal_hold[]){
+			{ "it has been offered to the network", NOPAL_SEND,
+			  NOPAL_CARRIED, true },
+			{ 0 } },
 	.bindings = transport_driver_bindings,
 	.raises = (const char *const[]){ "SEGMENT_TO_NET", NULL },
 };

@@ -194,8 +194,7 @@ static const struct nopal_attribute check_holds_attributes[] = {
 	[CHECK_HOLDS_MARKS] = { .name = "check_marks",
 				.access = NOPAL_WRITE,
 				.kinds = NOPAL_CARRIED,
-				.doc = "what check_holds saw "
-				       "of it" },
+				.doc = "what check_holds saw of it" },
 	{ 0 },
 };
 

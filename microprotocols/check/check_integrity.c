@@ -76,8 +76,7 @@ static const struct nopal_attribute check_integrity_attributes[] = {
 				   .access = NOPAL_WRITE,
 				   .wire_bytes = 4,
 				   .kinds = NOPAL_DATA,
-				   .doc = "FNV-1a of the "
-					  "body" },
+				   .doc = "FNV-1a of the body" },
 	{ 0 },
 };
 

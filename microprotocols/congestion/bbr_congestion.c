@@ -40,14 +40,9 @@
  * Parameters: initial (default 10seg): first window; compensate (default on):
  *            count random loss as passed by the bottleneck.
  */
-#include "microprotocol.h"
+#include "delivery_rate.h"
+#include "random_loss.h"
 
-enum {
-	BBR_DELIVERED,	  /* bytes delivered before the departure, and flags */
-	BBR_LOST,	  /* bytes lost before the departure */
-	BBR_DELIVERED_NS, /* when they had been delivered */
-	BBR_FIRST_SENT_NS, /* departure that began the sample's interval */
-};
 enum {
 	BBR_WINDOW,
 	BBR_RATE,
@@ -61,9 +56,6 @@ enum bbr_mode {
 	BBR_PROBE_BANDWIDTH,
 	BBR_PROBE_RTT,
 };
-/* The low bits of the attribute bbr_delivered. */
-enum { BBR_FLAG_LIMITED = 1, BBR_FLAG_SLOW = 2, BBR_FLAG_BITS = 2 };
-
 /* Gains in percent and lengths in rounds are those of the paper; 2.77 is 4 ln 2
  * (BBR's own derivation of startup, 2018). */
 enum {
@@ -83,43 +75,20 @@ enum {
 };
 static const uint8_t bbr_phase_gain[BBR_PHASES] = { 125, 75,  100, 100,
 						    100, 100, 100, 100 };
-#define BBR_MIN_RTT_NS	   (10 * NOPAL_SECOND)
-#define BBR_PROBE_RTT_NS   (200 * NOPAL_MILLISECOND)
-#define BBR_BYTE_BITS_NS   (8 * (uint64_t)NOPAL_SECOND)
-#define BBR_MILLION	   UINT64_C(1000000)
+#define BBR_MIN_RTT_NS	 (10 * NOPAL_SECOND)
+#define BBR_PROBE_RTT_NS (200 * NOPAL_MILLISECOND)
+#define BBR_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
 /* A queue is small below a quarter of the least round trip and 5 ms. */
 #define BBR_SMALL_QUEUE_NS (5 * NOPAL_MILLISECOND)
-enum {
-	BBR_SMALL_QUEUE_PART = 4,
-	/* Random loss: what is counted is halved beyond 1024 segments, which
-	 * leaves a standard error of about 1 % at 15 % loss; the share that a
-	 * sample may claim has a quarter on top of the mean, for its scatter. */
-	BBR_LOSS_MEMORY_SEGMENTS = 1024,
-	BBR_LOSS_FEW_SEGMENTS = 64,
-	BBR_LOSS_MARGIN = 125,
-	BBR_LOSS_MOST = 333333, /* parts per million */
-};
+enum { BBR_SMALL_QUEUE_PART = 4 };
 
 struct bbr_congestion_parameters {
 	int64_t initial;
 	int64_t compensate;
 };
 
-/* The delivery-rate sample of an ack: of its segment that left last. */
-struct bbr_sample {
-	bool any, limited;
-	uint64_t packet_number;
-	uint64_t delivered, lost; /* before the segment left */
-	int64_t delivered_ns, first_sent_ns, sent_ns;
-};
-
 struct bbr_congestion {
-	uint64_t delivered, lost; /* bytes, ever */
-	int64_t delivered_ns;
-	int64_t first_sent_ns;	/* begins the interval of the next sample */
-	uint64_t limited_until; /* samples below this much delivered are small
-				   because the application was */
-	struct bbr_sample sample;
+	struct delivery delivery;
 
 	uint64_t rounds;
 	uint64_t round_end; /* bytes delivered that end the round */
@@ -130,8 +99,7 @@ struct bbr_congestion {
 	uint64_t bandwidth_bps; /* the largest of them */
 	int64_t min_rtt_ns, min_rtt_found_ns;
 
-	uint64_t slow_bytes, slow_lost;	    /* resolved of slow phases */
-	uint64_t ack_slow_bytes, ack_slow_lost; /* ... since the last ack */
+	struct random_loss loss; /* of slow phases */
 
 	uint64_t burst_began_delivered; /* acks against the bandwidth */
 	int64_t burst_began_ns;
@@ -168,9 +136,9 @@ static uint32_t bbr_gain(const struct bbr_congestion *bbr)
 /* `percent` of the bandwidth-delay product, in bytes. */
 static uint64_t bbr_product(const struct bbr_congestion *bbr, uint32_t percent)
 {
-	uint64_t bytes = nopal_scale(bbr->bandwidth_bps,
-				     (uint64_t)bbr->min_rtt_ns,
-				     BBR_BYTE_BITS_NS);
+	uint64_t bytes =
+		nopal_scale(bbr->bandwidth_bps, (uint64_t)bbr->min_rtt_ns,
+			    BBR_BYTE_BITS_NS);
 
 	return nopal_scale(bytes, percent, BBR_UNITY);
 }
@@ -196,22 +164,11 @@ static enum nopal_verdict bbr_congestion_on_send(struct nopal_session *session,
 	struct bbr_congestion *bbr = nopal_state(session, part);
 	uint64_t in_flight = bbr_in_flight(session, part);
 	bool slow = bbr->mode == BBR_PROBE_RTT || bbr_gain(bbr) < BBR_UNITY;
-	uint64_t flags = slow ? BBR_FLAG_SLOW : 0;
 
-	if (in_flight <= segment->body.length) {
-		bbr->delivered_ns = session->now_ns;
-		bbr->first_sent_ns = session->now_ns;
-	}
 	if (nopal_shared(session, part, BBR_APP_LIMITED))
-		bbr->limited_until = bbr->delivered + in_flight;
-	if (bbr->limited_until > bbr->delivered)
-		flags |= BBR_FLAG_LIMITED;
-	nopal_set(segment, part, BBR_DELIVERED,
-		  bbr->delivered << BBR_FLAG_BITS | flags);
-	nopal_set(segment, part, BBR_LOST, bbr->lost);
-	nopal_set(segment, part, BBR_DELIVERED_NS, (uint64_t)bbr->delivered_ns);
-	nopal_set(segment, part, BBR_FIRST_SENT_NS,
-		  (uint64_t)bbr->first_sent_ns);
+		bbr->delivery.limited_until =
+			bbr->delivery.delivered + in_flight;
+	delivery_stamp(session, part, &bbr->delivery, segment, in_flight, slow);
 	return NOPAL_CONTINUE;
 }
 
@@ -221,27 +178,10 @@ bbr_congestion_on_received(struct nopal_session *session,
 			   struct nopal_segment *segment)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
-	uint64_t before = nopal_get(segment, part, BBR_DELIVERED);
 
-	bbr->delivered += segment->body.length;
-	bbr->delivered_ns = session->now_ns;
-	if (before & BBR_FLAG_SLOW)
-		bbr->ack_slow_bytes += segment->body.length;
-	if (bbr->sample.any &&
-	    segment->packet_number < bbr->sample.packet_number)
-		return NOPAL_CONTINUE;
-	bbr->sample = (struct bbr_sample){
-		.any = true,
-		.limited = before & BBR_FLAG_LIMITED,
-		.packet_number = segment->packet_number,
-		.delivered = before >> BBR_FLAG_BITS,
-		.lost = nopal_get(segment, part, BBR_LOST),
-		.delivered_ns = (int64_t)nopal_get(segment, part,
-						   BBR_DELIVERED_NS),
-		.first_sent_ns = (int64_t)nopal_get(segment, part,
-						    BBR_FIRST_SENT_NS),
-		.sent_ns = segment->departed_ns,
-	};
+	delivery_take(session, part, &bbr->delivery, segment);
+	if (delivery_is_marked(part, segment))
+		random_loss_count(&bbr->loss, segment, false);
 	return NOPAL_CONTINUE;
 }
 
@@ -251,11 +191,9 @@ static enum nopal_verdict bbr_congestion_on_lost(struct nopal_session *session,
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
-	bbr->lost += segment->body.length;
-	if (nopal_get(segment, part, BBR_DELIVERED) & BBR_FLAG_SLOW) {
-		bbr->ack_slow_bytes += segment->body.length;
-		bbr->ack_slow_lost += segment->body.length;
-	}
+	bbr->delivery.lost += segment->body.length;
+	if (delivery_is_marked(part, segment))
+		random_loss_count(&bbr->loss, segment, true);
 	return NOPAL_CONTINUE;
 }
 
@@ -265,10 +203,8 @@ bbr_congestion_on_timeout(struct nopal_session *session,
 			  struct nopal_segment *segment)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
-	uint64_t before = nopal_get(segment, part, BBR_DELIVERED) >>
-			  BBR_FLAG_BITS;
 
-	if (before == bbr->delivered)
+	if (delivery_is_silent(part, &bbr->delivery, segment))
 		nopal_share(session, part, BBR_WINDOW,
 			    BBR_LEAST_SEGMENTS *
 				    (int64_t)nopal_body_limit(session));
@@ -277,14 +213,12 @@ bbr_congestion_on_timeout(struct nopal_session *session,
 
 /* --------------------------------------------------------- what an ack tells */
 
-static void bbr_note_round(struct nopal_session *session,
-			   struct bbr_congestion *bbr, int64_t rtt_ns)
+static void bbr_note_round(struct bbr_congestion *bbr, int64_t rtt_ns)
 {
-	(void)session;
-	bbr->round_began = bbr->sample.delivered >= bbr->round_end;
+	bbr->round_began = bbr->delivery.sample.delivered >= bbr->round_end;
 	if (bbr->round_began) {
 		bbr->rounds++;
-		bbr->round_end = bbr->delivered;
+		bbr->round_end = bbr->delivery.delivered;
 		if (bbr->round_rtt_ns != NOPAL_NEVER &&
 		    !bbr_queue_is_small(bbr, bbr->round_rtt_ns))
 			bbr->queue_rounds++;
@@ -310,51 +244,19 @@ static bool bbr_note_rtt(struct bbr_congestion *bbr, int64_t now_ns,
 	return old;
 }
 
-/* Parts per million of slow departures that got lost without a queue. */
-static uint64_t bbr_random_loss(struct nopal_session *session,
-				const struct bbr_congestion *bbr)
-{
-	uint64_t few = BBR_LOSS_FEW_SEGMENTS *
-		       (uint64_t)nopal_body_limit(session);
-	uint64_t bytes = bbr->slow_bytes > few ? bbr->slow_bytes : few;
-	uint64_t share = nopal_scale(bbr->slow_lost, BBR_MILLION, bytes);
-
-	return share < BBR_LOSS_MOST ? share : BBR_LOSS_MOST;
-}
-
-static void bbr_note_loss(struct nopal_session *session,
-			  struct bbr_congestion *bbr, int64_t rtt_ns)
-{
-	uint64_t most = BBR_LOSS_MEMORY_SEGMENTS *
-			(uint64_t)nopal_body_limit(session);
-
-	bbr->slow_bytes += bbr->ack_slow_bytes;
-	if (bbr_queue_is_small(bbr, rtt_ns))
-		bbr->slow_lost += bbr->ack_slow_lost;
-	bbr->ack_slow_bytes = 0;
-	bbr->ack_slow_lost = 0;
-	if (bbr->slow_bytes < most)
-		return;
-	bbr->slow_bytes /= 2;
-	bbr->slow_lost /= 2;
-}
-
 /* What the bottleneck passed in the interval of the sample. */
 static uint64_t bbr_passed(struct nopal_session *session,
 			   const struct nopal_part *part)
 {
 	const struct bbr_congestion_parameters *set = nopal_parameters(part);
 	const struct bbr_congestion *bbr = nopal_state(session, part);
-	uint64_t delivered = bbr->delivered - bbr->sample.delivered;
-	uint64_t lost = bbr->lost - bbr->sample.lost;
-	uint64_t share, most;
+	uint64_t delivered =
+		bbr->delivery.delivered - bbr->delivery.sample.delivered;
+	uint64_t lost = bbr->delivery.lost - bbr->delivery.sample.lost;
 
 	if (!set->compensate)
 		return delivered;
-	share = nopal_scale(bbr_random_loss(session, bbr), BBR_LOSS_MARGIN,
-			    BBR_UNITY);
-	most = nopal_scale(delivered, share, BBR_MILLION - share);
-	return delivered + (lost < most ? lost : most);
+	return random_loss_passed(session, &bbr->loss, delivered, lost);
 }
 
 static void bbr_keep_rate(struct bbr_congestion *bbr, uint64_t rate_bps)
@@ -380,19 +282,15 @@ static void bbr_note_rate(struct nopal_session *session,
 			  const struct nopal_part *part)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
-	const struct bbr_sample *sample = &bbr->sample;
-	int64_t acked_in = session->now_ns - sample->delivered_ns;
-	int64_t sent_in = sample->sent_ns - sample->first_sent_ns;
-	int64_t interval = acked_in > sent_in ? acked_in : sent_in;
+	int64_t interval = delivery_interval(session, &bbr->delivery);
 	uint64_t rate;
 
-	bbr->first_sent_ns = sample->sent_ns;
 	/* Shorter than any round trip: it was an earlier departure's ack. */
 	if (interval <= 0 || interval < bbr->min_rtt_ns)
 		return;
 	rate = nopal_scale(bbr_passed(session, part), BBR_BYTE_BITS_NS,
 			   (uint64_t)interval);
-	if (!sample->limited || rate >= bbr->bandwidth_bps)
+	if (!bbr->delivery.sample.limited || rate >= bbr->bandwidth_bps)
 		bbr_keep_rate(bbr, rate);
 }
 
@@ -401,7 +299,7 @@ static void bbr_note_burst(struct nopal_session *session,
 			   struct bbr_congestion *bbr)
 {
 	int64_t elapsed = session->now_ns - bbr->burst_began_ns;
-	uint64_t acked = bbr->delivered - bbr->burst_began_delivered;
+	uint64_t acked = bbr->delivery.delivered - bbr->burst_began_delivered;
 	uint64_t expected = nopal_scale(bbr->bandwidth_bps, (uint64_t)elapsed,
 					BBR_BYTE_BITS_NS);
 	uint64_t most = bbr_product(bbr, BBR_UNITY);
@@ -412,7 +310,7 @@ static void bbr_note_burst(struct nopal_session *session,
 	}
 	if (acked <= expected) {
 		bbr->burst_began_ns = session->now_ns;
-		bbr->burst_began_delivered = bbr->delivered;
+		bbr->burst_began_delivered = bbr->delivery.delivered;
 		return;
 	}
 	acked -= expected;
@@ -438,13 +336,12 @@ static void bbr_enter_probe_bandwidth(struct nopal_session *session,
 {
 	uint32_t skip = (uint32_t)(nopal_random(session) % (BBR_PHASES - 1));
 
-	bbr_enter_phase(session, bbr,
-			skip < BBR_SLOW_PHASE ? skip : skip + 1);
+	bbr_enter_phase(session, bbr, skip < BBR_SLOW_PHASE ? skip : skip + 1);
 }
 
 static void bbr_check_full(struct bbr_congestion *bbr)
 {
-	if (bbr->full || !bbr->round_began || bbr->sample.limited)
+	if (bbr->full || !bbr->round_began || bbr->delivery.sample.limited)
 		return;
 	if (bbr->bandwidth_bps >=
 	    nopal_scale(bbr->full_bps, BBR_FULL_GROWTH, BBR_UNITY)) {
@@ -490,8 +387,8 @@ static uint64_t bbr_low_window(struct nopal_session *session,
 			       const struct bbr_congestion *bbr)
 {
 	uint64_t low = bbr_product(bbr, BBR_PROBE_RTT_SHARE);
-	uint64_t least = BBR_LEAST_SEGMENTS *
-			 (uint64_t)nopal_body_limit(session);
+	uint64_t least =
+		BBR_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(session);
 
 	return low > least ? low : least;
 }
@@ -505,8 +402,8 @@ static void bbr_check_probe_rtt(struct nopal_session *session,
 		if (bbr_in_flight(session, part) > bbr_low_window(session, bbr))
 			return;
 		bbr->low_since_ns = session->now_ns;
-		bbr->low_round_end = bbr->delivered;
-	} else if (bbr->sample.delivered >= bbr->low_round_end ||
+		bbr->low_round_end = bbr->delivery.delivered;
+	} else if (bbr->delivery.sample.delivered >= bbr->low_round_end ||
 		   session->now_ns - bbr->low_since_ns > BBR_PROBE_RTT_NS) {
 		bbr_leave_probe_rtt(session, bbr);
 	}
@@ -560,17 +457,17 @@ static void bbr_set_window(struct nopal_session *session,
 	const struct bbr_congestion *bbr = nopal_state(session, part);
 	uint32_t segment = nopal_body_limit(session);
 	uint64_t window = (uint64_t)nopal_shared(session, part, BBR_WINDOW);
-	uint64_t burst = bbr->burst[0] > bbr->burst[1] ? bbr->burst[0] :
-							 bbr->burst[1];
+	uint64_t burst =
+		bbr->burst[0] > bbr->burst[1] ? bbr->burst[0] : bbr->burst[1];
 	uint64_t target = bbr_product(bbr, BBR_WINDOW_GAIN) + burst +
 			  BBR_LEAST_SEGMENTS * (uint64_t)segment;
 
 	if (bbr->full)
 		window = window + acked < target ? window + acked : target;
-	else if (window < target || bbr->delivered < (uint64_t)set->initial)
+	else if (window < target ||
+		 bbr->delivery.delivered < (uint64_t)set->initial)
 		window += acked;
-	if (bbr->mode == BBR_PROBE_RTT &&
-	    window > bbr_low_window(session, bbr))
+	if (bbr->mode == BBR_PROBE_RTT && window > bbr_low_window(session, bbr))
 		window = bbr_low_window(session, bbr);
 	if (window < BBR_LEAST_SEGMENTS * (uint64_t)segment)
 		window = BBR_LEAST_SEGMENTS * (uint64_t)segment;
@@ -586,17 +483,17 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_session *session,
 	int64_t rtt = timed ? nopal_shared(session, part, BBR_LATEST_RTT) : 0;
 	bool old;
 
-	if (!bbr->sample.any)
+	if (!bbr->delivery.sample.any)
 		return NOPAL_CONTINUE;
 	old = bbr_note_rtt(bbr, session->now_ns, rtt);
-	bbr_note_round(session, bbr, rtt);
-	bbr_note_loss(session, bbr, rtt);
+	bbr_note_round(bbr, rtt);
+	random_loss_end_ack(session, &bbr->loss, !bbr_queue_is_small(bbr, rtt));
 	bbr_note_rate(session, part);
 	bbr_note_burst(session, bbr);
 	bbr_check_mode(session, part, old);
 	bbr_set_rate(session, part);
 	bbr_set_window(session, part, ack->newly_acked_bytes);
-	bbr->sample.any = false;
+	bbr->delivery.sample.any = false;
 	return NOPAL_CONTINUE;
 }
 
@@ -613,11 +510,15 @@ static int bbr_congestion_open(struct nopal_session *session,
 }
 
 static const struct nopal_parameter bbr_congestion_table[] = {
-	{ .name = "initial", .unit = NOPAL_SIZE,
+	{ .name = "initial",
+	  .unit = NOPAL_SIZE,
 	  .offset = offsetof(struct bbr_congestion_parameters, initial),
-	  .initial = "10seg", .least = "1seg", .most = "1000seg",
+	  .initial = "10seg",
+	  .least = "1seg",
+	  .most = "1000seg",
 	  .doc = "first window (RFC 6928: ten segments)" },
-	{ .name = "compensate", .unit = NOPAL_SWITCH,
+	{ .name = "compensate",
+	  .unit = NOPAL_SWITCH,
 	  .offset = offsetof(struct bbr_congestion_parameters, compensate),
 	  .initial = "on",
 	  .doc = "count random loss as passed by the bottleneck" },
@@ -645,45 +546,35 @@ const struct nopal_microprotocol nopal_bbr_congestion = {
 	.summary = "send at the bottleneck's rate, whatever share gets lost",
 	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
 						 { 0 } },
-	.needs = (const struct nopal_relation[]){
-		{ "acknowledgement", "its model is made of what arrived when" },
-		{ "rtt", "the delay is half of its model" },
-		{ "window_mechanism", "somebody has to keep the window" },
-		{ "rate_mechanism", "somebody has to keep the rate" },
-		{ 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "its model is made of what arrived when" },
+			{ "rtt", "the delay is half of its model" },
+			{ "window_mechanism",
+			  "somebody has to keep the window" },
+			{ "rate_mechanism", "somebody has to keep the rate" },
+			{ 0 } },
 	.parameters_size = sizeof(struct bbr_congestion_parameters),
 	.parameters = bbr_congestion_table,
-	.attributes = (const struct nopal_attribute[]){
-		[BBR_DELIVERED] = { .name = "bbr_delivered",
-				    .access = NOPAL_WRITE,
-				    .kinds = NOPAL_CARRIED,
-				    .doc = "bytes delivered before the "
-					   "departure, times 4, and flags" },
-		[BBR_LOST] = { .name = "bbr_lost", .access = NOPAL_WRITE,
-			       .kinds = NOPAL_CARRIED,
-			       .doc = "bytes lost before the departure" },
-		[BBR_DELIVERED_NS] = { .name = "bbr_delivered_ns",
-				       .access = NOPAL_WRITE,
-				       .kinds = NOPAL_CARRIED,
-				       .doc = "when they had been delivered" },
-		[BBR_FIRST_SENT_NS] = { .name = "bbr_first_sent_ns",
-					.access = NOPAL_WRITE,
-					.kinds = NOPAL_CARRIED,
-					.doc = "departure that began the "
-					       "sample's interval" },
-		{ 0 } },
-	.shared = (const struct nopal_shared[]){
-		[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
-				 "room on the network" },
-		[BBR_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-			       "bits of bodies a second; 0: no limit" },
-		[BBR_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0,
-				     "samples of the least round trip" },
-		[BBR_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0,
-				    "bodies on the network" },
-		[BBR_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
-				      "1: the application had no more" },
-		{ 0 } },
+	.attributes =
+		(const struct nopal_attribute[]){ DELIVERY_ATTRIBUTES, { 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE,
+					 0, "room on the network" },
+			[BBR_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+				       "bits of bodies a second; 0: no limit" },
+			[BBR_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0,
+					     "samples of the least round "
+					     "trip" },
+			[BBR_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0,
+					    "bodies on the network" },
+			[BBR_APP_LIMITED] = { "app_limited",
+					      NOPAL_READ_OPTIONAL, 0,
+					      "1: the application had no "
+					      "more" },
+			{ 0 } },
 	.bindings = bbr_congestion_bindings,
 	.state_size = sizeof(struct bbr_congestion),
 	.open = bbr_congestion_open,

@@ -123,8 +123,7 @@ static int64_t cubic_congestion_target(const struct cubic_congestion *cubic,
 	bytes = (int64_t)nopal_scale(
 		side * side * side,
 		(uint64_t)segment_bytes * CUBIC_CONGESTION_C,
-		CUBIC_CONGESTION_PER *
-			(uint64_t)CUBIC_CONGESTION_CUBED_SECOND);
+		CUBIC_CONGESTION_PER * (uint64_t)CUBIC_CONGESTION_CUBED_SECOND);
 	if (away >= 0)
 		return cubic->maximum_bytes + bytes;
 	return cubic->maximum_bytes > bytes ? cubic->maximum_bytes - bytes : 0;
@@ -224,8 +223,8 @@ static void cubic_congestion_befriend(struct cubic_congestion *cubic,
 				      uint32_t segment_bytes)
 {
 	bool slower = cubic->friendly_bytes < cubic->prior_bytes;
-	uint64_t alpha = slower ? CUBIC_CONGESTION_ALPHA :
-				  CUBIC_CONGESTION_ALPHA_PER;
+	uint64_t alpha =
+		slower ? CUBIC_CONGESTION_ALPHA : CUBIC_CONGESTION_ALPHA_PER;
 	uint64_t per = CUBIC_CONGESTION_ALPHA_PER * (uint64_t)window;
 	uint64_t sum = acked * segment_bytes * alpha + cubic->friendly_rest;
 
@@ -287,7 +286,8 @@ static bool cubic_congestion_is_delayed(struct nopal_session *session,
 
 static void cubic_congestion_grow(struct nopal_session *session,
 				  const struct nopal_part *part,
-				  const struct nopal_ack *ack, int64_t passed_ns)
+				  const struct nopal_ack *ack,
+				  int64_t passed_ns)
 {
 	const struct cubic_congestion_parameters *set = nopal_parameters(part);
 	struct cubic_congestion *cubic = nopal_state(session, part);
@@ -310,9 +310,9 @@ static void cubic_congestion_grow(struct nopal_session *session,
 	nopal_share(session, part, CUBIC_CONGESTION_WINDOW, window);
 }
 
-static enum nopal_verdict
-cubic_congestion_on_ack(struct nopal_session *session,
-			const struct nopal_part *part, struct nopal_ack *ack)
+static enum nopal_verdict cubic_congestion_on_ack(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_ack *ack)
 {
 	struct cubic_congestion *cubic = nopal_state(session, part);
 	int64_t passed_ns = session->now_ns - cubic->acked_ns;
@@ -343,20 +343,25 @@ static int cubic_congestion_open(struct nopal_session *session,
 }
 
 static const struct nopal_parameter cubic_congestion_table[] = {
-	{ .name = "initial", .unit = NOPAL_SIZE,
+	{ .name = "initial",
+	  .unit = NOPAL_SIZE,
 	  .offset = offsetof(struct cubic_congestion_parameters, initial),
-	  .initial = "10seg", .least = "1seg", .most = "1000seg",
+	  .initial = "10seg",
+	  .least = "1seg",
+	  .most = "1000seg",
 	  .doc = "first window (RFC 6928: ten segments)" },
-	{ .name = "hystart", .unit = NOPAL_SWITCH,
+	{ .name = "hystart",
+	  .unit = NOPAL_SWITCH,
 	  .offset = offsetof(struct cubic_congestion_parameters, hystart),
-	  .initial = "on", .doc = "leave slow start when the delay grows" },
+	  .initial = "on",
+	  .doc = "leave slow start when the delay grows" },
 	{ 0 },
 };
 
 static const struct nopal_binding cubic_congestion_bindings[] = {
 	/* Before what is lost is asked to leave again. */
-	NOPAL_ON(SEGMENT_LOST, cubic_congestion_on_lost,
-		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(SEGMENT_LOST, cubic_congestion_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
 	NOPAL_ON(SEGMENT_TIMEOUT, cubic_congestion_on_timeout,
 		 .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, cubic_congestion_on_ack,
@@ -371,25 +376,34 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 	.summary = "a window that grows as the cube of time since its loss",
 	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
 						 { 0 } },
-	.needs = (const struct nopal_relation[]){
-		{ "acknowledgement", "it acts on what arrived and what did not" },
-		{ "window_mechanism", "somebody has to keep the window" },
-		{ 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "it acts on what arrived and what did not" },
+			{ "window_mechanism",
+			  "somebody has to keep the window" },
+			{ 0 } },
 	.parameters_size = sizeof(struct cubic_congestion_parameters),
 	.parameters = cubic_congestion_table,
-	.shared = (const struct nopal_shared[]){
-		[CUBIC_CONGESTION_WINDOW] = { "congestion_window_bytes",
-					      NOPAL_WRITE, 0,
-					      "room on the network" },
-		[CUBIC_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
-					    "how far ahead the cube looks" },
-		[CUBIC_CONGESTION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
-					      "does a queue grow" },
-		[CUBIC_CONGESTION_APP_LIMITED] = { "app_limited",
-						   NOPAL_READ_OPTIONAL, 0,
-						   "1: the window was not "
-						   "what limited us" },
-		{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[CUBIC_CONGESTION_WINDOW] = { "congestion_window_bytes",
+						      NOPAL_WRITE, 0,
+						      "room on the network" },
+			[CUBIC_CONGESTION_SRTT] = { "smoothed_rtt_ns",
+						    NOPAL_READ, 0,
+						    "how far ahead the cube "
+						    "looks" },
+			[CUBIC_CONGESTION_LATEST] = { "latest_rtt_ns",
+						      NOPAL_READ, 0,
+						      "does a queue grow" },
+			[CUBIC_CONGESTION_APP_LIMITED] = { "app_limited",
+							   NOPAL_READ_OPTIONAL,
+							   0,
+							   "1: the window was "
+							   "not "
+							   "what limited us" },
+			{ 0 } },
 	.bindings = cubic_congestion_bindings,
 	.state_size = sizeof(struct cubic_congestion),
 	.open = cubic_congestion_open,

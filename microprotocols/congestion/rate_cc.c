@@ -40,7 +40,7 @@ struct rate_cc {
 	struct nopal_queue first; /* first departures that wait for credit */
 	int64_t credit;		  /* as of counted_ns */
 	int64_t counted_ns;
-	int64_t rate_bps;	/* of the credit; 0: no limit */
+	int64_t rate_bps;      /* of the credit; 0: no limit */
 	int64_t granted_bytes; /* let go here, kept back by others */
 };
 
@@ -133,8 +133,8 @@ static void rate_cc_arm(struct nopal_session *session,
 {
 	struct rate_cc *gate = nopal_state(session, part);
 	int64_t quantum = rate_cc_quantum(gate, part);
-	int64_t missing = quantum - gate->credit +
-			  gate->granted_bytes * RATE_CC_BYTE;
+	int64_t missing =
+		quantum - gate->credit + gate->granted_bytes * RATE_CC_BYTE;
 
 	if (missing > 2 * quantum - gate->credit)
 		return;
@@ -200,8 +200,8 @@ static void rate_cc_forget_grant(struct rate_cc *gate,
 				 const struct nopal_part *part,
 				 struct nopal_segment *segment)
 {
-	gate->granted_bytes -= (int64_t)nopal_get(segment, part,
-						  RATE_CC_GRANTED);
+	gate->granted_bytes -=
+		(int64_t)nopal_get(segment, part, RATE_CC_GRANTED);
 	nopal_set(segment, part, RATE_CC_GRANTED, 0);
 }
 
@@ -247,9 +247,12 @@ static enum nopal_verdict rate_cc_on_turn_end(struct nopal_session *session,
 }
 
 static const struct nopal_parameter rate_cc_table[] = {
-	{ .name = "quantum", .unit = NOPAL_SIZE,
+	{ .name = "quantum",
+	  .unit = NOPAL_SIZE,
 	  .offset = offsetof(struct rate_cc_parameters, quantum),
-	  .initial = "4seg", .least = "1seg", .most = "4MiB",
+	  .initial = "4seg",
+	  .least = "1seg",
+	  .most = "4MiB",
 	  .doc = "bytes that go at once; at least a millisecond of the rate" },
 	{ 0 },
 };
@@ -272,28 +275,34 @@ const struct nopal_microprotocol nopal_rate_cc = {
 	.summary = "segments leave no faster than the sending rate",
 	.provides = (const struct nopal_role[]){ { "rate_mechanism", true },
 						 { 0 } },
-	.needs = (const struct nopal_relation[]){
-		{ "congestion_policy", "somebody has to set the rate" },
-		{ 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "congestion_policy", "somebody has to set the rate" },
+			{ 0 } },
 	.parameters_size = sizeof(struct rate_cc_parameters),
 	.parameters = rate_cc_table,
-	.attributes = (const struct nopal_attribute[]){
-		[RATE_CC_GRANTED] = { .name = "rate_granted",
-				      .access = NOPAL_WRITE,
-				      .kinds = NOPAL_CARRIED,
-				      .doc = "bytes that the rate let go and "
-					     "that have not left" },
-		{ 0 } },
-	.shared = (const struct nopal_shared[]){
-		[RATE_CC_RATE] = { "sending_rate_bps", NOPAL_READ, 0,
-				   "bits of bodies a second; 0: no limit" },
-		{ 0 } },
-	.holds = (const struct nopal_hold[]){
-		{ "the sending rate", NOPAL_SEND, NOPAL_CARRIED, false },
-		{ 0 } },
-	.timers = (const struct nopal_timer[]){
-		[RATE_CC_QUANTUM] = { "quantum", rate_cc_let_go },
-		{ 0 } },
+	.attributes =
+		(const struct nopal_attribute[]){
+			[RATE_CC_GRANTED] = { .name = "rate_granted",
+					      .access = NOPAL_WRITE,
+					      .kinds = NOPAL_CARRIED,
+					      .doc = "bytes that the rate let "
+						     "go and "
+						     "that have not left" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[RATE_CC_RATE] = { "sending_rate_bps", NOPAL_READ, 0,
+					   "bits of bodies a second; 0: no "
+					   "limit" },
+			{ 0 } },
+	.holds = (const struct nopal_hold[]){ { "the sending rate", NOPAL_SEND,
+						NOPAL_CARRIED, false },
+					      { 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[RATE_CC_QUANTUM] = { "quantum", rate_cc_let_go },
+			{ 0 } },
 	.bindings = rate_cc_bindings,
 	.state_size = sizeof(struct rate_cc),
 };

@@ -88,8 +88,8 @@ static enum nopal_verdict tcp_congestion_on_lost(struct nopal_session *session,
 	tcp->counted_bytes = 0;
 	tcp->recovering = set->variant != TCP_CONGESTION_TAHOE;
 	tcp->reduced_at = nopal_next_packet_number(session);
-	window = tcp->recovering ? tcp->threshold_bytes :
-				   nopal_body_limit(session);
+	window = tcp->recovering ? tcp->threshold_bytes
+				 : nopal_body_limit(session);
 	nopal_share(session, part, TCP_CONGESTION_WINDOW, window);
 	return NOPAL_CONTINUE;
 }
@@ -162,8 +162,8 @@ static enum nopal_verdict tcp_congestion_on_ack(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	tcp->stalled = false;
 	if (tcp->recovering)
-		tcp->recovering = !tcp_congestion_is_resolved(session, part,
-							      ack);
+		tcp->recovering =
+			!tcp_congestion_is_resolved(session, part, ack);
 	else if (!nopal_shared(session, part, TCP_CONGESTION_APP_LIMITED))
 		tcp_congestion_grow(session, part,
 				    (int64_t)ack->newly_acked_bytes);
@@ -182,13 +182,18 @@ static int tcp_congestion_open(struct nopal_session *session,
 }
 
 static const struct nopal_parameter tcp_congestion_table[] = {
-	{ .name = "variant", .unit = NOPAL_WORD,
+	{ .name = "variant",
+	  .unit = NOPAL_WORD,
 	  .offset = offsetof(struct tcp_congestion_parameters, variant),
-	  .initial = "newreno", .choices = "tahoe|reno|newreno",
+	  .initial = "newreno",
+	  .choices = "tahoe|reno|newreno",
 	  .doc = "what a loss does" },
-	{ .name = "initial", .unit = NOPAL_SIZE,
+	{ .name = "initial",
+	  .unit = NOPAL_SIZE,
 	  .offset = offsetof(struct tcp_congestion_parameters, initial),
-	  .initial = "10seg", .least = "1seg", .most = "1000seg",
+	  .initial = "10seg",
+	  .least = "1seg",
+	  .most = "1000seg",
 	  .doc = "first window (RFC 6928: ten segments)" },
 	{ 0 },
 };
@@ -211,21 +216,26 @@ const struct nopal_microprotocol nopal_tcp_congestion = {
 	.summary = "the congestion window as TCP has it: tahoe, reno, newreno",
 	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
 						 { 0 } },
-	.needs = (const struct nopal_relation[]){
-		{ "acknowledgement", "it acts on what arrived and what did not" },
-		{ "window_mechanism", "somebody has to keep the window" },
-		{ 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "it acts on what arrived and what did not" },
+			{ "window_mechanism",
+			  "somebody has to keep the window" },
+			{ 0 } },
 	.parameters_size = sizeof(struct tcp_congestion_parameters),
 	.parameters = tcp_congestion_table,
-	.shared = (const struct nopal_shared[]){
-		[TCP_CONGESTION_WINDOW] = { "congestion_window_bytes",
-					    NOPAL_WRITE, 0,
-					    "room on the network" },
-		[TCP_CONGESTION_APP_LIMITED] = { "app_limited",
-						 NOPAL_READ_OPTIONAL, 0,
-						 "1: the window was not what "
-						 "limited us" },
-		{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[TCP_CONGESTION_WINDOW] = { "congestion_window_bytes",
+						    NOPAL_WRITE, 0,
+						    "room on the network" },
+			[TCP_CONGESTION_APP_LIMITED] = { "app_limited",
+							 NOPAL_READ_OPTIONAL, 0,
+							 "1: the window was "
+							 "not what "
+							 "limited us" },
+			{ 0 } },
 	.bindings = tcp_congestion_bindings,
 	.state_size = sizeof(struct tcp_congestion),
 	.open = tcp_congestion_open,

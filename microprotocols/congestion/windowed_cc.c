@@ -94,10 +94,9 @@ static void windowed_cc_want(struct nopal_session *session,
 				    "no room to queue for the window");
 }
 
-static enum nopal_verdict
-windowed_cc_on_to_net(struct nopal_session *session,
-		      const struct nopal_part *part,
-		      struct nopal_segment *segment)
+static enum nopal_verdict windowed_cc_on_to_net(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
 {
 	struct windowed_cc *gate = nopal_state(session, part);
 
@@ -105,10 +104,9 @@ windowed_cc_on_to_net(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict
-windowed_cc_on_resend(struct nopal_session *session,
-		      const struct nopal_part *part,
-		      struct nopal_segment *segment)
+static enum nopal_verdict windowed_cc_on_resend(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
 {
 	struct windowed_cc *gate = nopal_state(session, part);
 
@@ -146,10 +144,9 @@ static bool windowed_cc_drain(struct nopal_session *session,
 	return true;
 }
 
-static enum nopal_verdict
-windowed_cc_on_turn_end(struct nopal_session *session,
-			const struct nopal_part *part,
-			struct nopal_session *subject)
+static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_session *subject)
 {
 	struct windowed_cc *gate = nopal_state(session, part);
 	bool idle = windowed_cc_drain(session, part, &gate->again) &&
@@ -186,34 +183,46 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 	.summary = "no more bytes on the network than the congestion window",
 	.provides = (const struct nopal_role[]){ { "window_mechanism", true },
 						 { 0 } },
-	.needs = (const struct nopal_relation[]){
-		{ "acknowledgement",
-		  "without status the window would never move" },
-		{ "congestion_policy", "somebody has to set the window" },
-		{ 0 } },
-	.attributes = (const struct nopal_attribute[]){
-		[WINDOWED_CC_CHARGE] = { .name = "window_charge",
-					 .access = NOPAL_WRITE,
-					 .kinds = NOPAL_CARRIED,
-					 .doc = "bytes of the congestion window "
-						"that the segment takes now" },
-		{ 0 } },
-	.shared = (const struct nopal_shared[]){
-		[WINDOWED_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ,
-					 0, "room on the network" },
-		[WINDOWED_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_WRITE, 0,
-					    "bodies on the network" },
-		[WINDOWED_CC_APP_LIMITED] = { "app_limited", NOPAL_WRITE, 1,
-					      "1: the window has room and "
-					      "nothing waits for it" },
-		[WINDOWED_CC_FLOW_BLOCKED] = { "flow_blocked",
-					       NOPAL_READ_OPTIONAL, 0,
-					       "1: segments wait for the "
-					       "peer's window" },
-		{ 0 } },
-	.holds = (const struct nopal_hold[]){
-		{ "the congestion window", NOPAL_SEND, NOPAL_CARRIED, false },
-		{ 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "without status the window would never move" },
+			{ "congestion_policy",
+			  "somebody has to set the window" },
+			{ 0 } },
+	.attributes =
+		(const struct nopal_attribute[]){
+			[WINDOWED_CC_CHARGE] = { .name = "window_charge",
+						 .access = NOPAL_WRITE,
+						 .kinds = NOPAL_CARRIED,
+						 .doc = "bytes of the "
+							"congestion window "
+							"that the segment "
+							"takes now" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[WINDOWED_CC_WINDOW] = { "congestion_window_bytes",
+						 NOPAL_READ, 0,
+						 "room on the network" },
+			[WINDOWED_CC_IN_FLIGHT] = { "bytes_in_flight",
+						    NOPAL_WRITE, 0,
+						    "bodies on the network" },
+			[WINDOWED_CC_APP_LIMITED] = { "app_limited",
+						      NOPAL_WRITE, 1,
+						      "1: the window has room "
+						      "and "
+						      "nothing waits for it" },
+			[WINDOWED_CC_FLOW_BLOCKED] = { "flow_blocked",
+						       NOPAL_READ_OPTIONAL, 0,
+						       "1: segments wait for "
+						       "the "
+						       "peer's window" },
+			{ 0 } },
+	.holds = (const struct nopal_hold[]){ { "the congestion window",
+						NOPAL_SEND, NOPAL_CARRIED,
+						false },
+					      { 0 } },
 	.bindings = windowed_cc_bindings,
 	.state_size = sizeof(struct windowed_cc),
 };

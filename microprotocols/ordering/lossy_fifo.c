@@ -3,9 +3,8 @@
  * lossy_fifo -- deliver in order, and do not wait long for what is missing.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
- * Differs:   the delay runs from the arrival of a message that has to wait, so
- *            a gap costs at most `delay`; what waits is bounded, and delivers
- *            all it has when the peer will send no more.
+ * Differs:   a gap costs at most `delay` from the arrival of the first message
+ *            behind it; what waits is bounded, and goes when the peer closes.
  * Needs:     message_numbers|segment_numbers.
  * Provides:  order (exclusive), lossy_order.
  * Excludes:  reliability (what is sent again would be skipped anyway).
@@ -90,26 +89,13 @@ static void lossy_fifo_deliver_below(struct nopal_session *session,
 	}
 }
 
-static int lossy_fifo_allocate(struct nopal_session *session,
-			       const struct nopal_part *part)
-{
-	const struct lossy_fifo_parameters *set = nopal_parameters(part);
-	struct lossy_fifo *self = nopal_state(session, part);
-
-	if (!self->ring)
-		self->ring = nopal_alloc(session, (size_t)set->waiting *
-							  sizeof(*self->ring));
-	return self->ring ? 0 : -1;
-}
-
 /* Puts a message in its place, most often the last; false: one with the same
  * number waits already. */
 static bool lossy_fifo_insert(const struct nopal_part *part,
 			      struct lossy_fifo *self,
 			      const struct lossy_fifo_early *early)
 {
-	uint32_t place = self->count;
-	uint32_t last;
+	uint32_t place = self->count, last = place;
 
 	while (place &&
 	       lossy_fifo_at(part, self, place - 1)->first > early->first)
@@ -117,11 +103,10 @@ static bool lossy_fifo_insert(const struct nopal_part *part,
 	if (place &&
 	    lossy_fifo_at(part, self, place - 1)->first == early->first)
 		return false;
-	for (last = self->count; last > place; last--)
+	for (self->count++; last > place; last--)
 		*lossy_fifo_at(part, self, last) =
 			*lossy_fifo_at(part, self, last - 1);
 	*lossy_fifo_at(part, self, place) = *early;
-	self->count++;
 	return true;
 }
 
@@ -131,10 +116,13 @@ static bool lossy_fifo_keep(struct nopal_session *session,
 			    const struct nopal_part *part,
 			    const struct lossy_fifo_early *early)
 {
+	const struct lossy_fifo_parameters *set = nopal_parameters(part);
 	struct lossy_fifo *self = nopal_state(session, part);
 
-	if (lossy_fifo_allocate(session, part) < 0 ||
-	    !lossy_fifo_insert(part, self, early))
+	if (!self->ring)
+		self->ring = nopal_alloc(session, (size_t)set->waiting *
+							  sizeof(*self->ring));
+	if (!self->ring || !lossy_fifo_insert(part, self, early))
 		return false;
 	if (!nopal_timer_running(session, part, LOSSY_FIFO_OVERDUE))
 		nopal_timer_start(session, part, LOSSY_FIFO_OVERDUE,
@@ -148,17 +136,12 @@ static void lossy_fifo_when_overdue(struct nopal_session *session,
 	struct lossy_fifo *self = nopal_state(session, part);
 	uint64_t overdue = 0; /* one past the highest overdue number */
 	int64_t next_ns = NOPAL_NEVER;
-	uint32_t place;
 
-	for (place = 0; place < self->count; place++) {
-		const struct lossy_fifo_early *early =
-			lossy_fifo_at(part, self, place);
-
-		if (early->due_ns <= session->now_ns)
-			overdue = early->next;
-	}
+	for (uint32_t place = 0; place < self->count; place++)
+		if (lossy_fifo_at(part, self, place)->due_ns <= session->now_ns)
+			overdue = lossy_fifo_at(part, self, place)->next;
 	lossy_fifo_deliver_below(session, part, overdue);
-	for (place = 0; place < self->count; place++) {
+	for (uint32_t place = 0; place < self->count; place++) {
 		int64_t due_ns = lossy_fifo_at(part, self, place)->due_ns;
 
 		if (due_ns < next_ns)
@@ -193,21 +176,20 @@ lossy_fifo_on_msg_from_net(struct nopal_session *session,
 		.due_ns = session->now_ns + set->delay_ns,
 		.message = message->handle,
 	};
+	bool is_sound = early.next > early.first;
 
 	if (self->count == set->waiting) /* full: give up the first gap */
 		lossy_fifo_deliver_below(session, part,
 					 lossy_fifo_at(part, self, 0)->next);
-	if (early.first < self->expected || early.next <= early.first)
-		goto out;
-	if (early.first == self->expected) {
+	if (is_sound && early.first == self->expected) {
 		self->expected = early.next;
 		nopal_message_release(session, part, message);
 		lossy_fifo_deliver_below(session, part, 0);
 		return NOPAL_CONTINUE;
 	}
-	if (lossy_fifo_keep(session, part, &early))
+	if (is_sound && early.first > self->expected &&
+	    lossy_fifo_keep(session, part, &early))
 		return NOPAL_CONTINUE;
-out:
 	nopal_message_discard(session, message);
 	return NOPAL_STOP;
 }

@@ -167,8 +167,7 @@ static const struct nopal_attribute reliable_fifo_attributes[] = {
 
 static const struct nopal_shared reliable_fifo_shared[] = {
 	[RELIABLE_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-					 "number of the first "
-					 "message" },
+					 "number of the first message" },
 	{ 0 },
 };
 

@@ -38,22 +38,25 @@ static void connection_why(const struct nopal_connection *connection,
 			   struct nopal_problems *problems)
 {
 	nopal_problems_add(problems, NULL, 0, NULL, "%s",
-			   connection->end_text ? connection->end_text :
-						  "the session ended");
+			   connection->end_text ? connection->end_text
+						: "the session ended");
 }
 
 static struct nopal_connection *dial_open(struct blocking_hub *hub,
 					  const struct nopal_address *peer,
 					  struct nopal_problems *problems)
 {
-	struct nopal_connection *connection = nopal__blocking_connection_new(hub);
+	struct nopal_connection *connection =
+		nopal__blocking_connection_new(hub);
 	struct nopal_session *session = NULL;
 
 	if (connection)
 		session = nopal_session_open(hub->endpoint, hub->plan, peer,
-					     &nopal__blocking_dialled, connection);
+					     &nopal__blocking_dialled,
+					     connection);
 	if (!session) {
-		nopal_problems_add(problems, NULL, 0, NULL, "no session: out of memory");
+		nopal_problems_add(problems, NULL, 0, NULL,
+				   "no session: out of memory");
 		nopal__blocking_hub_free(hub);
 		return NULL;
 	}
@@ -89,7 +92,8 @@ static struct nopal_connection *dial_wait(struct nopal_connection *connection,
 }
 
 struct nopal_connection *nopal_dial(const char *config, const char *address,
-				    int64_t timeout_ns, struct nopal_problems *problems)
+				    int64_t timeout_ns,
+				    struct nopal_problems *problems)
 {
 	struct nopal_address peer, local = { .port = 0 };
 	struct nopal_connection *connection;
@@ -126,9 +130,9 @@ struct nopal_listener *nopal_listen(const char *config, const char *address,
 		return NULL;
 	hub->listening = true;
 	listener = calloc(1, sizeof(*listener));
-	if (!listener ||
-	    nopal_endpoint_allow(hub->endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS,
-				 &nopal__blocking_accepted, hub)) {
+	if (!listener || nopal_endpoint_allow(hub->endpoint, plan,
+					      NOPAL_ALLOW_CONNECTIONLESS,
+					      &nopal__blocking_accepted, hub)) {
 		free(listener);
 		nopal__blocking_hub_free(hub);
 		return NULL;
@@ -141,22 +145,26 @@ struct nopal_listener *nopal_listen(const char *config, const char *address,
 }
 
 struct nopal_connection *nopal_accept(struct nopal_listener *listener,
-				      int64_t timeout_ns, struct nopal_problems *problems)
+				      int64_t timeout_ns,
+				      struct nopal_problems *problems)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = listener->hub;
 	struct nopal_connection *connection = NULL;
 
 	pthread_mutex_lock(&hub->lock);
-	while (hub->accepted.count == 0 && nopal__blocking_wait(hub, timeout_ns, &deadline))
+	while (hub->accepted.count == 0 &&
+	       nopal__blocking_wait(hub, timeout_ns, &deadline))
 		;
 	if (hub->accepted.count > 0) {
-		connection = (void *)nopal__blocking_pop(&hub->accepted).message;
+		connection =
+			(void *)nopal__blocking_pop(&hub->accepted).message;
 		hub->users++;
 	}
 	pthread_mutex_unlock(&hub->lock);
 	if (!connection)
-		nopal_problems_add(problems, NULL, 0, NULL, "nobody came in time");
+		nopal_problems_add(problems, NULL, 0, NULL,
+				   "nobody came in time");
 	return connection;
 }
 
@@ -166,8 +174,8 @@ static bool out_is_full(const struct nopal_connection *connection)
 	       connection->out.count >= BLOCKING_OUT_MESSAGES;
 }
 
-int nopal_connection_send(struct nopal_connection *connection, const void *bytes,
-			  size_t length, int64_t timeout_ns)
+int nopal_connection_send(struct nopal_connection *connection,
+			  const void *bytes, size_t length, int64_t timeout_ns)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
@@ -175,15 +183,19 @@ int nopal_connection_send(struct nopal_connection *connection, const void *bytes
 	int error = 0;
 	bool wake;
 
-	if (length > nopal_plan_message_limit(hub->plan) || length >= UINT32_MAX)
+	if (length > nopal_plan_message_limit(hub->plan) ||
+	    length >= UINT32_MAX)
 		return -EMSGSIZE;
 	item.buffer = nopal_buffer_new((uint32_t)length + 1);
 	if (!item.buffer)
 		return -ENOMEM;
 	memcpy(nopal_buffer_bytes(item.buffer), bytes, length);
 	pthread_mutex_lock(&hub->lock);
-	while (!error && connection->life != BLOCKING_ENDED && out_is_full(connection))
-		error = nopal__blocking_wait(hub, timeout_ns, &deadline) ? 0 : -ETIMEDOUT;
+	while (!error && connection->life != BLOCKING_ENDED &&
+	       out_is_full(connection))
+		error = nopal__blocking_wait(hub, timeout_ns, &deadline)
+				? 0
+				: -ETIMEDOUT;
 	if (connection->life == BLOCKING_ENDED)
 		error = -EPIPE;
 	wake = connection->out.count == 0;
@@ -205,7 +217,8 @@ static int64_t connection_take(struct nopal_connection *connection, void *bytes,
 	int64_t length = (int64_t)item.length;
 
 	if (item.copy)
-		memcpy(bytes, item.copy, room < item.length ? room : item.length);
+		memcpy(bytes, item.copy,
+		       room < item.length ? room : item.length);
 	else if (item.message)
 		nopal_message_copy(item.message, 0, bytes, room);
 	else
@@ -219,8 +232,8 @@ static int64_t connection_take(struct nopal_connection *connection, void *bytes,
 	return length;
 }
 
-int64_t nopal_connection_receive(struct nopal_connection *connection, void *bytes,
-				 size_t room, int64_t timeout_ns)
+int64_t nopal_connection_receive(struct nopal_connection *connection,
+				 void *bytes, size_t room, int64_t timeout_ns)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
@@ -241,8 +254,8 @@ int64_t nopal_connection_receive(struct nopal_connection *connection, void *byte
 	return length;
 }
 
-int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_ns,
-			   struct nopal_problems *problems)
+int nopal_connection_close(struct nopal_connection *connection,
+			   int64_t timeout_ns, struct nopal_problems *problems)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
@@ -254,7 +267,9 @@ int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_
 	nopal__live_loop_call(hub->loop);
 	pthread_mutex_lock(&hub->lock);
 	while (!result && connection->life != BLOCKING_ENDED)
-		result = nopal__blocking_wait(hub, timeout_ns, &deadline) ? 0 : -ETIMEDOUT;
+		result = nopal__blocking_wait(hub, timeout_ns, &deadline)
+				 ? 0
+				 : -ETIMEDOUT;
 	if (connection->life == BLOCKING_ENDED)
 		result = connection->end == NOPAL_ENDED_WELL ? 0 : -ECONNRESET;
 	pthread_mutex_unlock(&hub->lock);
@@ -271,7 +286,9 @@ void nopal_listener_close(struct nopal_listener *listener)
 	pthread_mutex_lock(&hub->lock);
 	hub->listening = false;
 	while (hub->accepted.count > 0)
-		((struct nopal_connection *)(void *)nopal__blocking_pop(&hub->accepted).message)
+		((struct nopal_connection *)(void *)nopal__blocking_pop(
+			 &hub->accepted)
+			 .message)
 			->abandoned = true;
 	pthread_mutex_unlock(&hub->lock);
 	free(listener);

@@ -45,7 +45,7 @@ struct blocking_hub {
 	struct nopal_address local;
 	struct nopal_connection *connections; /* of the loop's thread */
 	struct blocking_ring accepted;	      /* `message` is a connection */
-	uint32_t users;			      /* a listener and its connections */
+	uint32_t users; /* a listener and its connections */
 	bool listening;
 };
 
@@ -68,7 +68,8 @@ extern const struct nopal_callbacks nopal__blocking_dialled;
 extern const struct nopal_callbacks nopal__blocking_accepted;
 
 /* False: out of memory. */
-bool nopal__blocking_push(struct blocking_ring *ring, struct blocking_item item);
+bool nopal__blocking_push(struct blocking_ring *ring,
+			  struct blocking_item item);
 struct blocking_item nopal__blocking_pop(struct blocking_ring *ring);
 
 struct timespec nopal__blocking_deadline(int64_t timeout_ns);

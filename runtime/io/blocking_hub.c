@@ -34,7 +34,8 @@ static bool ring_grow(struct blocking_ring *ring)
 	return true;
 }
 
-static struct blocking_item *ring_at(const struct blocking_ring *ring, uint32_t index)
+static struct blocking_item *ring_at(const struct blocking_ring *ring,
+				     uint32_t index)
 {
 	return &ring->items[(ring->head + index) % ring->room];
 }
@@ -96,7 +97,8 @@ bool nopal__blocking_wait(struct blocking_hub *hub, int64_t timeout_ns,
 
 /* ----------------------------------------- callbacks, in the loop's thread */
 
-struct nopal_connection *nopal__blocking_connection_new(struct blocking_hub *hub)
+struct nopal_connection *
+nopal__blocking_connection_new(struct blocking_hub *hub)
 {
 	struct nopal_connection *connection = calloc(1, sizeof(*connection));
 
@@ -119,14 +121,16 @@ static void connection_free(struct nopal_connection *connection)
 
 static void *blocking_on_accepted(struct nopal_session *session, void *user)
 {
-	struct nopal_connection *connection = nopal__blocking_connection_new(user);
+	struct nopal_connection *connection =
+		nopal__blocking_connection_new(user);
 
 	if (connection)
 		connection->session = session;
 	return connection;
 }
 
-static bool hub_offer(struct blocking_hub *hub, struct nopal_connection *connection)
+static bool hub_offer(struct blocking_hub *hub,
+		      struct nopal_connection *connection)
 {
 	struct blocking_item item = { .message = (void *)connection };
 
@@ -135,7 +139,8 @@ static bool hub_offer(struct blocking_hub *hub, struct nopal_connection *connect
 	return nopal__blocking_push(&hub->accepted, item);
 }
 
-static void blocking_on_accepted_opened(struct nopal_session *session, void *user)
+static void blocking_on_accepted_opened(struct nopal_session *session,
+					void *user)
 {
 	struct nopal_connection *connection = user;
 	struct blocking_hub *hub;
@@ -152,7 +157,8 @@ static void blocking_on_accepted_opened(struct nopal_session *session, void *use
 		pthread_mutex_unlock(&hub->lock);
 	}
 	if (!taken)
-		nopal_session_abort(session, "the listener takes no more sessions");
+		nopal_session_abort(session,
+				    "the listener takes no more sessions");
 }
 
 static void blocking_on_opened(struct nopal_session *session, void *user)
@@ -207,10 +213,12 @@ static void connection_rescue(struct nopal_connection *connection)
 
 		item->copy = malloc(item->length);
 		if (item->copy)
-			nopal_message_copy(item->message, 0, item->copy, item->length);
+			nopal_message_copy(item->message, 0, item->copy,
+					   item->length);
 		if (!nopal__blocking_push(&connection->back, *item))
 			continue;
-		ring_at(&connection->back, connection->back.count - 1)->copy = NULL;
+		ring_at(&connection->back, connection->back.count - 1)->copy =
+			NULL;
 		item->message = NULL;
 	}
 }
@@ -230,8 +238,8 @@ static void connection_give_back(struct nopal_connection *connection)
 	}
 }
 
-static void blocking_on_ended(struct nopal_session *session, int end, const char *text,
-			      void *user)
+static void blocking_on_ended(struct nopal_session *session, int end,
+			      const char *text, void *user)
 {
 	struct nopal_connection *connection = user;
 
@@ -293,7 +301,8 @@ static void connection_pump(struct nopal_connection *connection)
 	connection->closing |= close_now;
 	pthread_mutex_unlock(&connection->hub->lock);
 	if (abort_now && connection->session)
-		nopal_session_abort(connection->session, "closed by the application");
+		nopal_session_abort(connection->session,
+				    "closed by the application");
 	else if (close_now && connection->session)
 		nopal_session_close(connection->session);
 }
@@ -314,7 +323,8 @@ static void hub_reap(struct blocking_hub *hub)
 	while (*at) {
 		struct nopal_connection *connection = *at;
 
-		if (connection->abandoned && connection->life == BLOCKING_ENDED) {
+		if (connection->abandoned &&
+		    connection->life == BLOCKING_ENDED) {
 			*at = connection->next;
 			connection_free(connection);
 		} else {
@@ -367,7 +377,8 @@ const struct nopal_callbacks nopal__blocking_accepted = {
 void nopal__blocking_hub_free(struct blocking_hub *hub)
 {
 	if (hub->loop)
-		nopal__live_loop_free(hub->loop); /* `ended` of all that is left */
+		nopal__live_loop_free(
+			hub->loop); /* `ended` of all that is left */
 	while (hub->connections) {
 		struct nopal_connection *connection = hub->connections;
 
@@ -394,8 +405,8 @@ static void hub_locks_init(struct blocking_hub *hub)
 
 /* Everything up to the thread; takes over the plan. */
 struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
-				    const struct nopal_address *local,
-				    struct nopal_problems *problems)
+					     const struct nopal_address *local,
+					     struct nopal_problems *problems)
 {
 	struct blocking_hub *hub = calloc(1, sizeof(*hub));
 
@@ -413,8 +424,8 @@ struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
 		nopal__blocking_hub_free(hub);
 		return NULL;
 	}
-	hub->endpoint = nopal_endpoint_open(nopal__live_loop_world(hub->loop), local,
-					    problems);
+	hub->endpoint = nopal_endpoint_open(nopal__live_loop_world(hub->loop),
+					    local, problems);
 	if (!hub->endpoint) {
 		nopal__blocking_hub_free(hub);
 		return NULL;
@@ -423,13 +434,15 @@ struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
 	return hub;
 }
 
-bool nopal__blocking_hub_start(struct blocking_hub *hub, struct nopal_problems *problems)
+bool nopal__blocking_hub_start(struct blocking_hub *hub,
+			       struct nopal_problems *problems)
 {
 	int error = pthread_create(&hub->thread, NULL, hub_thread, hub);
 
 	if (error == 0)
 		return true;
-	nopal_problems_add(problems, NULL, 0, NULL, "no thread: %s", strerror(error));
+	nopal_problems_add(problems, NULL, 0, NULL, "no thread: %s",
+			   strerror(error));
 	nopal__blocking_hub_free(hub);
 	return false;
 }

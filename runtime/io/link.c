@@ -268,9 +268,10 @@ static bool link_quantity_read(struct link_parser *parser,
 	end = link_decimal(parser->token, &digits, &divisor);
 	unit = end ? link_find_unit(quantity, end) : NULL;
 	if (!unit)
-		link_refuse(parser, quantity->units, "`%s %s`: not %s%s",
-			    parser->word, parser->token, quantity->what,
-			    end && !*end ? ", the unit is missing" : "");
+		link_refuse(parser, quantity->units,
+			    end && !*end ? "`%s %s`: %s needs its unit"
+					 : "`%s %s`: not %s",
+			    parser->word, parser->token, quantity->what);
 	else if (!link_scale(digits, divisor, unit->scale, &value))
 		link_refuse(parser, "write fewer digits",
 			    "`%s %s`: finer than can be kept", parser->word,
@@ -533,7 +534,7 @@ static void link_word(struct link_parser *parser)
 		if (strcmp(parser->token, link_words[which]) == 0)
 			break;
 	if (!link_words[which]) {
-		if (!parser->lost)
+		if (!parser->lost || !isdigit((unsigned char)*parser->token))
 			link_refuse_name(parser, "a word of a link",
 					 link_words);
 		return;

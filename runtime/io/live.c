@@ -28,12 +28,13 @@
 #include "live.h"
 
 enum {
-	LIVE_RANDOM_WORDS = 32,	   /* fetched from the kernel at a time */
-	LIVE_WAKE_BATCHES = 8,	   /* batches of one endpoint in one wake-up */
-	LIVE_BUSY_REFUSALS = 64,   /* ENOBUFS in a row, then a train is dropped */
+	LIVE_RANDOM_WORDS = 32,	 /* fetched from the kernel at a time */
+	LIVE_WAKE_BATCHES = 8,	 /* batches of one endpoint in one wake-up */
+	LIVE_BUSY_REFUSALS = 64, /* ENOBUFS in a row, then a train is dropped */
 	LIVE_PER_SECOND_US = 1000000,
 };
-#define LIVE_WAKE_BUDGET_NS   (2 * NOPAL_MILLISECOND) /* reliability.md, process 6 */
+#define LIVE_WAKE_BUDGET_NS                                                    \
+	(2 * NOPAL_MILLISECOND) /* reliability.md, process 6 */
 #define LIVE_RETRY_FIRST_NS   (500 * NOPAL_MICROSECOND)
 #define LIVE_RETRY_LONGEST_NS (20 * NOPAL_MILLISECOND)
 
@@ -146,7 +147,8 @@ static void live_on_wake(evutil_socket_t fd, short what, void *user)
 
 static void live_port_free(struct live_port *port)
 {
-	struct event *events[] = { port->readable, port->writable, port->retry };
+	struct event *events[] = { port->readable, port->writable,
+				   port->retry };
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		if (events[i])
@@ -252,10 +254,8 @@ static void live_back_off(struct live_port *port)
  * a queue on the way would have done. */
 static enum nopal_transmitted live_busy(struct live_port *port)
 {
-	nopal__endpoint_port(port->endpoint)->counters.busy++;
 	if (port->sock.no_memory && ++port->refusals > LIVE_BUSY_REFUSALS) {
 		port->refusals = 0;
-		nopal__endpoint_port(port->endpoint)->counters.soft_errors++;
 		return NOPAL_UNSENT;
 	}
 	if (port->sock.no_memory)
@@ -274,8 +274,9 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 
 	(void)world;
 	result = nopal__live_socket_send(&port->sock, train);
-	nopal__endpoint_port(endpoint)->counters.soft_errors +=
-		port->sock.soft_errors;
+	if (result == NOPAL_TRANSMITTED) /* the core counts the other results */
+		nopal__endpoint_port(endpoint)->counters.soft_errors +=
+			port->sock.soft_errors;
 	if (result == NOPAL_BUSY)
 		return live_busy(port);
 	port->refusals = 0;
@@ -290,8 +291,8 @@ static int live_port_events(struct live_port *port)
 	struct event_base *base = port->live->base;
 	int fd = port->sock.fd;
 
-	port->readable = event_new(base, fd, EV_READ | EV_PERSIST, live_on_readable,
-				   port);
+	port->readable = event_new(base, fd, EV_READ | EV_PERSIST,
+				   live_on_readable, port);
 	port->writable = event_new(base, fd, EV_WRITE, live_on_writable, port);
 	port->retry = event_new(base, -1, 0, live_on_writable, port);
 	if (!port->readable || !port->writable || !port->retry ||
@@ -310,12 +311,14 @@ static int live_port_refused(int error, const struct nopal_address *local,
 		fix = "another program has this port: take another, or port 0";
 	else if (error == -EACCES)
 		fix = "ports below 1024 need root: take a higher one";
-	nopal_problems_add(problems, NULL, 0, fix, "cannot open UDP port %s: %s",
+	nopal_problems_add(problems, NULL, 0, fix,
+			   "cannot open UDP port %s: %s",
 			   nopal_address_format(local, text), strerror(-error));
 	return error;
 }
 
-static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
+static int live_port_open(struct nopal_world *world,
+			  struct nopal_endpoint *endpoint,
 			  struct nopal_problems *problems)
 {
 	struct nopal_port *core = nopal__endpoint_port(endpoint);
@@ -327,7 +330,8 @@ static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endp
 	port->live = live_of(world);
 	port->endpoint = endpoint;
 	port->retry_ns = LIVE_RETRY_FIRST_NS;
-	error = nopal__live_socket_open(&port->sock, &core->local, &core->local);
+	error = nopal__live_socket_open(&port->sock, &core->local,
+					&core->local);
 	if (error) {
 		free(port);
 		return live_port_refused(error, &core->local, problems);
@@ -341,7 +345,8 @@ static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endp
 	return 0;
 }
 
-static void live_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
+static void live_port_close(struct nopal_world *world,
+			    struct nopal_endpoint *endpoint)
 {
 	struct nopal_port *core = nopal__endpoint_port(endpoint);
 	struct live_port *port = core->handle;
@@ -400,8 +405,9 @@ struct nopal_world *nopal_live_new(struct event_base *base)
 		free(live);
 		return NULL;
 	}
-	live->world.now_ns = live_clock(&live->world);
 	nopal__world_init(&live->world, &live_ops);
+	live->world.now_ns = live_clock(&live->world);
+	nopal_wheel_init(&live->world.wheel, live->world.now_ns);
 	return &live->world;
 }
 
@@ -446,15 +452,17 @@ static bool live_loop_fill(struct nopal__live_loop *loop)
 	loop->base = live_base_new();
 	if (loop->called_fd < 0 || !loop->base)
 		return false;
-	loop->called_event = event_new(loop->base, loop->called_fd,
-				       EV_READ | EV_PERSIST, live_on_called, loop);
+	loop->called_event =
+		event_new(loop->base, loop->called_fd, EV_READ | EV_PERSIST,
+			  live_on_called, loop);
 	if (!loop->called_event || event_add(loop->called_event, NULL))
 		return false;
 	loop->world = nopal_live_new(loop->base);
 	return loop->world != NULL;
 }
 
-struct nopal__live_loop *nopal__live_loop_new(void (*called)(void *user), void *user)
+struct nopal__live_loop *nopal__live_loop_new(void (*called)(void *user),
+					      void *user)
 {
 	struct nopal__live_loop *loop = calloc(1, sizeof(*loop));
 

@@ -21,7 +21,7 @@
 /* ------------------------------------------------------------------ blocks */
 
 enum {
-	LIVE_BLOCK_BYTES = 256 << 10, /* four of the longest receives */
+	LIVE_BLOCK_BYTES = 256 << 10,  /* four of the longest receives */
 	LIVE_RECEIVE_BYTES = 64 << 10, /* longest that one receive may bring */
 	LIVE_POOL_BLOCKS = 16,	       /* free blocks kept */
 };
@@ -44,15 +44,16 @@ union live_sockaddr {
 
 bool nopal__live_address_is_v4(const struct nopal_address *address);
 /* For a socket of this family; returns its length. */
-socklen_t nopal__live_address_to(const struct nopal_address *address, int family,
-				 union live_sockaddr *ret_to);
+socklen_t nopal__live_address_to(const struct nopal_address *address,
+				 int family, union live_sockaddr *ret_to);
 void nopal__live_address_from(const union live_sockaddr *from,
 			      struct nopal_address *ret_address);
 
 /* ----------------------------------------------------------------- sockets */
 
 enum {
-	LIVE_BATCH_RECEIVES = 16, /* system calls, or slots of one, for a batch */
+	LIVE_BATCH_RECEIVES =
+		16, /* system calls, or slots of one, for a batch */
 	LIVE_TEXT_BYTES = 160,
 };
 
@@ -61,10 +62,11 @@ struct live_inbox;
 struct live_socket {
 	int fd, family;
 	bool gso, gro;
-	int gso_errno, gro_errno; /* why not */
+	int gso_errno, gro_errno;      /* why not */
 	int send_bytes, receive_bytes; /* buffers, as granted */
 	struct live_inbox *inbox;
-	uint8_t *rest; /* of a train that went half: allocated when it happens */
+	uint8_t *
+		rest; /* of a train that went half: allocated when it happens */
 	uint32_t rest_length, rest_stride;
 	struct nopal_address rest_to;
 	uint32_t truncated, empty; /* dropped by the last gathering */
@@ -84,7 +86,8 @@ void nopal__live_socket_close(struct live_socket *sock);
 size_t nopal__live_socket_gather(struct live_socket *sock,
 				 struct nopal_arrival *arrivals);
 void nopal__live_socket_gave(struct live_socket *sock,
-			     const struct nopal_arrival *arrivals, size_t count);
+			     const struct nopal_arrival *arrivals,
+			     size_t count);
 enum nopal_transmitted nopal__live_socket_send(struct live_socket *sock,
 					       const struct nopal_train *train);
 /* What is left of a half-sent train; false: the kernel still takes none. */

@@ -16,7 +16,8 @@
 #include "live.h"
 
 enum {
-	ADDRESS_MAPPED_BYTES = 12, /* ::ffff: before an IPv4 address; RFC 4291 2.5.5.2 */
+	ADDRESS_MAPPED_BYTES =
+		12, /* ::ffff: before an IPv4 address; RFC 4291 2.5.5.2 */
 	ADDRESS_V4_BYTES = 4,
 	ADDRESS_HOST_ROOM = 256, /* RFC 1035: a name has at most 255 */
 	ADDRESS_PORT_LAST = 65535,
@@ -32,8 +33,8 @@ bool nopal__live_address_is_v4(const struct nopal_address *address)
 	return memcmp(address->ip, address_mapped, sizeof(address_mapped)) == 0;
 }
 
-socklen_t nopal__live_address_to(const struct nopal_address *address, int family,
-				 union live_sockaddr *ret_to)
+socklen_t nopal__live_address_to(const struct nopal_address *address,
+				 int family, union live_sockaddr *ret_to)
 {
 	memset(ret_to, 0, sizeof(*ret_to));
 	if (family == AF_INET) {
@@ -56,8 +57,8 @@ void nopal__live_address_from(const union live_sockaddr *from,
 	memset(ret_address, 0, sizeof(*ret_address));
 	if (from->any.sa_family == AF_INET) {
 		memcpy(ret_address->ip, address_mapped, sizeof(address_mapped));
-		memcpy(ret_address->ip + ADDRESS_MAPPED_BYTES, &from->v4.sin_addr,
-		       ADDRESS_V4_BYTES);
+		memcpy(ret_address->ip + ADDRESS_MAPPED_BYTES,
+		       &from->v4.sin_addr, ADDRESS_V4_BYTES);
 		ret_address->port = ntohs(from->v4.sin_port);
 		return;
 	}
@@ -67,7 +68,8 @@ void nopal__live_address_from(const union live_sockaddr *from,
 		ret_address->reserved = (uint16_t)from->v6.sin6_scope_id;
 }
 
-bool nopal_address_equal(const struct nopal_address *a, const struct nopal_address *b)
+bool nopal_address_equal(const struct nopal_address *a,
+			 const struct nopal_address *b)
 {
 	return a->port == b->port && a->reserved == b->reserved &&
 	       memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
@@ -86,13 +88,14 @@ static void address_format_v6(const struct nopal_address *address, char *text)
 			 (unsigned)address->port);
 }
 
-const char *nopal_address_format(const struct nopal_address *address, char *text)
+const char *nopal_address_format(const struct nopal_address *address,
+				 char *text)
 {
 	const uint8_t *v4 = address->ip + ADDRESS_MAPPED_BYTES;
 
 	if (nopal__live_address_is_v4(address))
-		snprintf(text, NOPAL_ADDRESS_TEXT, "%u.%u.%u.%u:%u", v4[0], v4[1],
-			 v4[2], v4[3], (unsigned)address->port);
+		snprintf(text, NOPAL_ADDRESS_TEXT, "%u.%u.%u.%u:%u", v4[0],
+			 v4[1], v4[2], v4[3], (unsigned)address->port);
 	else
 		address_format_v6(address, text);
 	return text;
@@ -101,14 +104,16 @@ const char *nopal_address_format(const struct nopal_address *address, char *text
 static int address_wrong(struct nopal_problems *problems, const char *text,
 			 const char *cause)
 {
-	nopal_problems_add(problems, NULL, 0,
-			   "write HOST:PORT, 192.0.2.1:9000 or [2001:db8::1]:9000",
-			   "\"%s\" is no address: %s", text, cause);
+	nopal_problems_add(
+		problems, NULL, 0,
+		"write HOST:PORT, 192.0.2.1:9000 or [2001:db8::1]:9000",
+		"\"%s\" is no address: %s", text, cause);
 	return -EINVAL;
 }
 
 /* Splits into host and port; the host loses its brackets. */
-static const char *address_split(const char *text, char *host, const char **ret_port)
+static const char *address_split(const char *text, char *host,
+				 const char **ret_port)
 {
 	const char *colon = strrchr(text, ':'), *first = text, *last = colon;
 
@@ -156,15 +161,17 @@ static int address_resolve(const char *text, const char *host,
 	int error = getaddrinfo(host, NULL, &hints, &found);
 
 	if (error) {
-		nopal_problems_add(problems, NULL, 0,
-				   "check the name, or write the address in digits",
-				   "\"%s\": host \"%s\" is not known: %s", text, host,
-				   gai_strerror(error));
+		nopal_problems_add(
+			problems, NULL, 0,
+			"check the name, or write the address in digits",
+			"\"%s\": host \"%s\" is not known: %s", text, host,
+			gai_strerror(error));
 		return -ENOENT;
 	}
 	memset(&first, 0, sizeof(first));
 	memcpy(&first, found->ai_addr,
-	       found->ai_addrlen < sizeof(first) ? found->ai_addrlen : sizeof(first));
+	       found->ai_addrlen < sizeof(first) ? found->ai_addrlen
+						 : sizeof(first));
 	freeaddrinfo(found);
 	nopal__live_address_from(&first, ret_address);
 	return 0;

@@ -25,12 +25,14 @@
 #include "live.h"
 
 enum {
-	SOCKET_SEND_BYTES = 4 << 20,	/* asked for; what was granted is read back */
+	SOCKET_SEND_BYTES =
+		4 << 20, /* asked for; what was granted is read back */
 	SOCKET_RECEIVE_BYTES = 8 << 20,
-	SOCKET_SMALL_BYTES = 4 << 10,	/* receives below are copied together */
-	SOCKET_SLOT_BYTES = LIVE_RECEIVE_BYTES + 128, /* slots do not share cache sets */
-	SOCKET_ALIGN = 64,		/* arrivals begin on a cache line */
-	SOCKET_ERRORS_IN_A_ROW = 4,	/* receive errors that end a gathering */
+	SOCKET_SMALL_BYTES = 4 << 10, /* receives below are copied together */
+	SOCKET_SLOT_BYTES =
+		LIVE_RECEIVE_BYTES + 128, /* slots do not share cache sets */
+	SOCKET_ALIGN = 64,		  /* arrivals begin on a cache line */
+	SOCKET_ERRORS_IN_A_ROW = 4, /* receive errors that end a gathering */
 };
 
 union socket_control {
@@ -54,7 +56,8 @@ struct live_inbox {
 
 static int socket_set(int fd, int level, int option, int value)
 {
-	return setsockopt(fd, level, option, &value, sizeof(value)) ? -errno : 0;
+	return setsockopt(fd, level, option, &value, sizeof(value)) ? -errno
+								    : 0;
 }
 
 static int socket_buffer(int fd, int force, int plain, int bytes)
@@ -76,8 +79,10 @@ static void socket_no_fragments(int fd, int family)
 		socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 	if (family != AF_INET6)
 		return;
-	if (socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE))
-		socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+	if (socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
+		       IPV6_PMTUDISC_PROBE))
+		socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
+			   IPV6_PMTUDISC_DO);
 }
 
 static void socket_tune(struct live_socket *sock)
@@ -92,11 +97,13 @@ static void socket_tune(struct live_socket *sock)
 					    SOCKET_RECEIVE_BYTES);
 	sock->gro_errno = -socket_set(sock->fd, SOL_UDP, UDP_GRO, 1);
 	sock->gro = sock->gro_errno == 0;
-	sock->gso = !getsockopt(sock->fd, SOL_UDP, UDP_SEGMENT, &segment, &length);
+	sock->gso =
+		!getsockopt(sock->fd, SOL_UDP, UDP_SEGMENT, &segment, &length);
 	sock->gso_errno = sock->gso ? 0 : errno;
 }
 
-static int socket_bind(struct live_socket *sock, const struct nopal_address *local,
+static int socket_bind(struct live_socket *sock,
+		       const struct nopal_address *local,
 		       struct nopal_address *ret_local)
 {
 	union live_sockaddr name;
@@ -137,7 +144,8 @@ int nopal__live_socket_open(struct live_socket *sock,
 
 	memset(sock, 0, sizeof(*sock));
 	sock->family = nopal__live_address_is_v4(local) ? AF_INET : AF_INET6;
-	sock->fd = socket(sock->family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	sock->fd = socket(sock->family,
+			  SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (sock->fd < 0)
 		return -errno;
 	error = inbox_init(sock);
@@ -182,8 +190,9 @@ const char *nopal__live_socket_text(struct live_socket *sock)
 			    sock->gso_errno);
 	socket_text_offload(gro, sizeof(gro), "gro", "on", sock->gro,
 			    sock->gro_errno);
-	snprintf(sock->text, sizeof(sock->text), "%.48s%.48ssndbuf %d rcvbuf %d", gso,
-		 gro, sock->send_bytes, sock->receive_bytes);
+	snprintf(sock->text, sizeof(sock->text),
+		 "%.48s%.48ssndbuf %d rcvbuf %d", gso, gro, sock->send_bytes,
+		 sock->receive_bytes);
 	return sock->text;
 }
 
@@ -194,7 +203,8 @@ static void inbox_header(struct live_inbox *inbox, unsigned at, uint8_t *bytes,
 {
 	struct msghdr *header = &inbox->headers[at].msg_hdr;
 
-	inbox->vectors[at] = (struct iovec){ .iov_base = bytes, .iov_len = room };
+	inbox->vectors[at] =
+		(struct iovec){ .iov_base = bytes, .iov_len = room };
 	*header = (struct msghdr){
 		.msg_name = &inbox->from[at],
 		.msg_namelen = sizeof(inbox->from[at]),
@@ -234,7 +244,8 @@ static bool inbox_good(struct live_socket *sock, const struct msghdr *header,
 /* Makes sure that the block has room for the longest receive. */
 static bool inbox_block(struct live_inbox *inbox)
 {
-	if (inbox->block && LIVE_BLOCK_BYTES - inbox->used >= LIVE_RECEIVE_BYTES)
+	if (inbox->block &&
+	    LIVE_BLOCK_BYTES - inbox->used >= LIVE_RECEIVE_BYTES)
 		return true;
 	nopal_buffer_unref(inbox->block);
 	inbox->used = 0;
@@ -248,8 +259,8 @@ static void inbox_advance(struct live_inbox *inbox, uint32_t bytes)
 		      ~(uint32_t)(SOCKET_ALIGN - 1);
 }
 
-static void inbox_arrival(struct live_inbox *inbox, unsigned header, uint32_t length,
-			  struct nopal_arrival *ret_arrival)
+static void inbox_arrival(struct live_inbox *inbox, unsigned header,
+			  uint32_t length, struct nopal_arrival *ret_arrival)
 {
 	nopal__live_address_from(&inbox->from[header], &ret_arrival->from);
 	ret_arrival->buffer = nopal_buffer_ref(inbox->block);
@@ -279,18 +290,21 @@ static size_t inbox_gather_in_place(struct live_socket *sock,
 	size_t count = 0, bytes = 0;
 	unsigned errors = 0;
 
-	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES && inbox_block(inbox); i++) {
+	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES && inbox_block(inbox);
+	     i++) {
 		ssize_t length;
 
 		inbox_header(inbox, 0, inbox->block->bytes + inbox->used,
 			     LIVE_RECEIVE_BYTES);
-		length = recvmsg(sock->fd, &inbox->headers[0].msg_hdr, MSG_DONTWAIT);
+		length = recvmsg(sock->fd, &inbox->headers[0].msg_hdr,
+				 MSG_DONTWAIT);
 		if (length < 0) {
 			if (!inbox_goes_on(sock, &errors))
 				break;
 			continue;
 		}
-		if (!inbox_good(sock, &inbox->headers[0].msg_hdr, (size_t)length))
+		if (!inbox_good(sock, &inbox->headers[0].msg_hdr,
+				(size_t)length))
 			continue;
 		inbox_arrival(inbox, 0, (uint32_t)length, &arrivals[count++]);
 		bytes += (size_t)length;
@@ -347,11 +361,12 @@ static int inbox_fetch(struct live_socket *sock)
 	int fetched;
 
 	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES; i++)
-		inbox_header(inbox, i, inbox->slots + (size_t)i * SOCKET_SLOT_BYTES,
+		inbox_header(inbox, i,
+			     inbox->slots + (size_t)i * SOCKET_SLOT_BYTES,
 			     LIVE_RECEIVE_BYTES);
 	do {
-		fetched = recvmmsg(sock->fd, inbox->headers, LIVE_BATCH_RECEIVES,
-				   MSG_DONTWAIT, NULL);
+		fetched = recvmmsg(sock->fd, inbox->headers,
+				   LIVE_BATCH_RECEIVES, MSG_DONTWAIT, NULL);
 	} while (fetched < 0 && inbox_goes_on(sock, &errors));
 	sock->dry = fetched < LIVE_BATCH_RECEIVES;
 	return fetched;
@@ -370,7 +385,8 @@ static size_t inbox_gather_small(struct live_socket *sock,
 
 		if (!inbox_good(sock, &inbox->headers[i].msg_hdr, length))
 			continue;
-		if (!inbox_copy(inbox, (unsigned)i, length, arrivals, &count, &tail))
+		if (!inbox_copy(inbox, (unsigned)i, length, arrivals, &count,
+				&tail))
 			break;
 		if (length > SOCKET_SMALL_BYTES)
 			inbox->small = !sock->gro;
@@ -388,7 +404,8 @@ size_t nopal__live_socket_gather(struct live_socket *sock,
 	sock->soft_errors = 0;
 	sock->dry = false;
 	if (inbox->small && !inbox->slots)
-		inbox->slots = malloc((size_t)LIVE_BATCH_RECEIVES * SOCKET_SLOT_BYTES);
+		inbox->slots =
+			malloc((size_t)LIVE_BATCH_RECEIVES * SOCKET_SLOT_BYTES);
 	if (inbox->small && inbox->slots)
 		return inbox_gather_small(sock, arrivals);
 	return inbox_gather_in_place(sock, arrivals);
@@ -402,12 +419,14 @@ void nopal__live_socket_gave(struct live_socket *sock,
 	for (size_t i = 0; i < count; i++)
 		nopal_buffer_unref(arrivals[i].buffer);
 	if (inbox->block && inbox->block->references == 1)
-		inbox->used = 0; /* nobody kept a byte: the same warm lines again */
+		inbox->used =
+			0; /* nobody kept a byte: the same warm lines again */
 }
 
 /* ----------------------------------------------------------------- sending */
 
-static int socket_send_train(struct live_socket *sock, const struct nopal_train *train)
+static int socket_send_train(struct live_socket *sock,
+			     const struct nopal_train *train)
 {
 	union live_sockaddr to;
 	struct iovec vector = { .iov_base = (void *)(uintptr_t)train->bytes,
@@ -418,7 +437,8 @@ static int socket_send_train(struct live_socket *sock, const struct nopal_train 
 	} control = { .room = { 0 } };
 	struct msghdr header = {
 		.msg_name = &to,
-		.msg_namelen = nopal__live_address_to(train->to, sock->family, &to),
+		.msg_namelen =
+			nopal__live_address_to(train->to, sock->family, &to),
 		.msg_iov = &vector,
 		.msg_iovlen = 1,
 	};
@@ -471,13 +491,15 @@ static int socket_send_some(struct live_socket *sock, struct socket_each *each,
 	unsigned count = 0;
 	int sent;
 
-	for (uint32_t at = from; at < train->length && count < NOPAL_TRAIN_DATAGRAMS;
+	for (uint32_t at = from;
+	     at < train->length && count < NOPAL_TRAIN_DATAGRAMS;
 	     at += train->stride, count++) {
 		uint32_t left = train->length - at;
 
-		each->vectors[count].iov_base = (void *)(uintptr_t)(train->bytes + at);
-		each->vectors[count].iov_len = left < train->stride ? left :
-								      train->stride;
+		each->vectors[count].iov_base =
+			(void *)(uintptr_t)(train->bytes + at);
+		each->vectors[count].iov_len =
+			left < train->stride ? left : train->stride;
 		each->headers[count].msg_hdr = (struct msghdr){
 			.msg_name = &each->to,
 			.msg_namelen = each->to_length,
@@ -514,7 +536,8 @@ static enum nopal_transmitted socket_send_each(struct live_socket *sock,
 {
 	enum nopal_transmitted last = NOPAL_UNSENT;
 
-	each->to_length = nopal__live_address_to(train->to, sock->family, &each->to);
+	each->to_length =
+		nopal__live_address_to(train->to, sock->family, &each->to);
 	each->sent = 0;
 	each->too_big = 0;
 	for (uint32_t at = 0; at < train->length;) {
@@ -587,7 +610,8 @@ enum nopal_transmitted nopal__live_socket_send(struct live_socket *sock,
 		return socket_class(sock, error);
 	result = socket_send_each(sock, &whole, &each);
 	if (each.sent > 0 && each.too_big == 0) {
-		sock->gso = false; /* the datagrams were good: it is the train */
+		sock->gso =
+			false; /* the datagrams were good: it is the train */
 		sock->gso_errno = error;
 	}
 	return result;

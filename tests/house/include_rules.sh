@@ -19,7 +19,7 @@ includes() { # FOLDER: all includes of its C files, as file:line:text
 includes microprotocols | while IFS=: read -r file line text; do
 	case $text in
 	*'"microprotocol.h"'* | *'<std'* | *'<string.h>'* | *'<limits.h>'* | \
-		*'<assert.h>'* | *'<inttypes.h>'*) ;;
+		*'<assert.h>'* | *'<errno.h>'* | *'<inttypes.h>'*) ;;
 	*'<isa-l'*)
 		case $file in *_isal.c) ;; *) echo "$file:$line:$text" ;; esac ;;
 	*\"*\"*)

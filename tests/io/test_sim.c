@@ -1,212 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sim.c -- the simulated world against a core that only notes what it is
- * given: time, order, batches, routes, buffers and ports.
+ * test_sim.c -- the simulated world: time, order, batches, buffers and ports.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "io.h"
-#include "link_engine.h"
-
-enum {
-	MOST_NOTES = 20000,
-	PORT = 9000,
-	NOTED_BYTES = 16,
-	UDP_IP = NOPAL__UDP_HEADER_BYTES,
-};
-
-/* ------------------------------------------- a core that notes what it gets */
-
-struct nopal_endpoint {
-	struct nopal_port port;
-	unsigned calls;
-	bool close_on_receive, echo, keep;
-	struct nopal_endpoint *next;
-};
-
-struct note {
-	int64_t time_ns;
-	struct nopal_endpoint *endpoint;
-	struct nopal_address from;
-	unsigned call; /* which call of the endpoint gave it */
-	uint32_t length;
-	uint8_t bytes[NOTED_BYTES];
-};
-
-static struct note notes[MOST_NOTES];
-static unsigned note_count;
-static int64_t timer_ns;
-static unsigned wakes;
-static struct nopal_buffer *kept;
-
-struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint)
-{
-	return &endpoint->port;
-}
-
-void nopal__world_init(struct nopal_world *world,
-		       const struct nopal_world_ops *ops)
-{
-	world->ops = ops;
-	timer_ns = NOPAL_NEVER;
-	note_count = wakes = 0;
-	kept = NULL;
-}
-
-int64_t nopal__world_next(const struct nopal_world *world)
-{
-	(void)world;
-	return timer_ns;
-}
-
-void nopal__world_wake(struct nopal_world *world)
-{
-	assert_true(world->now_ns >= timer_ns);
-	timer_ns = NOPAL_NEVER;
-	wakes++;
-}
-
-struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
-					   const struct nopal_address *local,
-					   struct nopal_problems *problems)
-{
-	struct nopal_endpoint *endpoint = calloc(1, sizeof(*endpoint));
-
-	endpoint->port.world = world;
-	endpoint->port.local = *local;
-	if (world->ops->port_open(world, endpoint, problems)) {
-		free(endpoint);
-		return NULL;
-	}
-	endpoint->next = world->endpoints;
-	world->endpoints = endpoint;
-	return endpoint;
-}
-
-static enum nopal_transmitted transmit(struct nopal_endpoint *from,
-				       const struct nopal_address *to,
-				       const void *bytes, uint32_t length,
-				       uint32_t stride)
-{
-	struct nopal_train train = {
-		.to = to, .bytes = bytes, .length = length, .stride = stride
-	};
-
-	return from->port.world->ops->transmit(from->port.world, from, &train);
-}
-
-void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
-			     const struct nopal_arrival *arrivals, size_t count)
-{
-	struct nopal_world *world = endpoint->port.world;
-
-	endpoint->calls++;
-	if (endpoint->close_on_receive)
-		world->ops->port_close(world, endpoint);
-	for (size_t i = 0; i < count; i++) {
-		const struct nopal_arrival *arrival = &arrivals[i];
-		struct note *note = &notes[note_count++];
-
-		assert_true(note_count < MOST_NOTES);
-		*note = (struct note){ .time_ns = world->now_ns,
-				       .endpoint = endpoint,
-				       .from = arrival->from,
-				       .call = endpoint->calls,
-				       .length = arrival->length };
-		memcpy(note->bytes, arrival->bytes,
-		       arrival->length < NOTED_BYTES ? arrival->length
-						     : NOTED_BYTES);
-		if (endpoint->keep)
-			kept = nopal_buffer_ref(arrival->buffer);
-		if (endpoint->echo)
-			transmit(endpoint, &arrival->from, arrival->bytes,
-				 arrival->length, arrival->length);
-	}
-}
-
-void nopal__world_fini(struct nopal_world *world)
-{
-	struct nopal_endpoint *endpoint = world->endpoints;
-
-	while (endpoint) {
-		struct nopal_endpoint *next = endpoint->next;
-
-		world->ops->port_close(world, endpoint);
-		free(endpoint);
-		endpoint = next;
-	}
-}
-
-static void end(struct nopal_world *world)
-{
-	world->ops->free(world);
-}
-
-/* ----------------------------------------------------------------- fixtures */
-
-static void words(const char *text, struct nopal_link *ret_link)
-{
-	struct nopal_problems problems;
-	struct nopal_link reverse;
-
-	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(text, ret_link, &reverse, &problems),
-			 0);
-	nopal_problems_fini(&problems);
-}
-
-/* Two hosts, joined by one link with these words both ways. */
-static struct nopal_world *pair(const char *text, uint64_t seed,
-				struct nopal_endpoint *ends[2])
-{
-	struct nopal_world *world = nopal_sim_new(seed);
-	struct nopal_link link;
-
-	words(text, &link);
-	assert_int_equal(nopal_sim_host(world), 0);
-	assert_int_equal(nopal_sim_host(world), 1);
-	assert_int_equal(nopal_sim_connect(world, 0, 1, &link, NULL), 0);
-	for (int i = 0; i < 2; i++) {
-		ends[i] = nopal_sim_endpoint(world, i, PORT);
-		assert_non_null(ends[i]);
-	}
-	return world;
-}
-
-static enum nopal_transmitted say(struct nopal_endpoint *from,
-				  struct nopal_endpoint *to, const char *text)
-{
-	return transmit(from, &to->port.local, text, (uint32_t)strlen(text), 0);
-}
-
-static void heard(unsigned index, struct nopal_endpoint *at, int64_t time_ns,
-		  const char *text)
-{
-	assert_true(index < note_count);
-	assert_ptr_equal(notes[index].endpoint, at);
-	assert_int_equal(notes[index].time_ns, time_ns);
-	assert_int_equal(notes[index].length, strlen(text));
-	assert_memory_equal(notes[index].bytes, text, strlen(text));
-}
-
-/* -------------------------------------------------------------------- tests */
-
-static void hosts_have_addresses(void **state)
-{
-	struct nopal_address address;
-	static const uint8_t expected[16] = { 0, 0, 0,	  0,	0,  0, 0, 0,
-					      0, 0, 0xff, 0xff, 10, 0, 1, 44 };
-
-	(void)state;
-	nopal_sim_address(300, PORT, &address);
-	assert_memory_equal(address.ip, expected, sizeof(expected));
-	assert_int_equal(address.port, PORT);
-}
+#include "noting_core.h"
 
 static void a_datagram_takes_its_delay(void **state)
 {
@@ -296,19 +92,6 @@ static void ports_are_opened_once(void **state)
 	assert_int_equal(say(ends[1], other, "found"), NOPAL_TRANSMITTED);
 	nopal_sim_run(world, 0);
 	heard(0, other, 0, "found");
-	end(world);
-}
-
-static void a_host_reaches_itself(void **state)
-{
-	struct nopal_endpoint *ends[2], *other;
-	struct nopal_world *world = pair("delay 5ms", 1, ends);
-
-	(void)state;
-	other = nopal_sim_endpoint(world, 0, 0);
-	say(ends[0], other, "near");
-	nopal_sim_run(world, NOPAL_SECOND);
-	heard(0, other, 0, "near");
 	end(world);
 }
 
@@ -466,112 +249,6 @@ static void an_overtaking_datagram_arrives_first(void **state)
 	end(world);
 }
 
-static void a_star_forwards_through_its_middle(void **state)
-{
-	struct nopal_world *world = nopal_sim_new(1);
-	struct nopal_endpoint *ends[4];
-	struct nopal_link out, back;
-
-	(void)state;
-	words("delay 1ms", &out);
-	words("delay 10ms", &back);
-	assert_int_equal(nopal_sim_star(world, 3, &out, &back), 0);
-	for (int i = 0; i < 4; i++)
-		ends[i] = nopal_sim_endpoint(world, i, PORT);
-	say(ends[0], ends[2], "out");
-	nopal_sim_run(world, NOPAL_SECOND);
-	heard(0, ends[2], NOPAL_MILLISECOND, "out");
-	say(ends[3], ends[1], "across");
-	nopal_sim_run(world, NOPAL_SECOND);
-	heard(1, ends[1], 12 * NOPAL_MILLISECOND, "across");
-	end(world);
-}
-
-static void dumbbell(struct nopal_world *world, int count,
-		     struct nopal_endpoint **ends)
-{
-	struct nopal_link edge, forward, reverse;
-
-	words("delay 1ms", &edge);
-	words("rate 8mbit limit 4", &forward);
-	words("delay 30ms", &reverse);
-	assert_int_equal(
-		nopal_sim_dumbbell(world, count, &edge, &forward, &reverse), 0);
-	for (int i = 0; i < 2 * count; i++)
-		ends[i] = nopal_sim_endpoint(world, i, PORT);
-}
-
-static void a_dumbbell_shares_its_bottleneck(void **state)
-{
-	struct nopal_world *world = nopal_sim_new(1);
-	struct nopal_endpoint *ends[6];
-	struct nopal_link_counters counters;
-	const int64_t each_ns = (UDP_IP + 4) * NOPAL_MICROSECOND;
-
-	(void)state;
-	dumbbell(world, 3, ends);
-	for (int i = 0; i < 6; i += 2) {
-		say(ends[i], ends[i + 1], "fwd1");
-		say(ends[i], ends[i + 1], "fwd2");
-	}
-	nopal_sim_run(world, NOPAL_SECOND);
-	assert_int_equal(note_count, 4); /* the queue holds 4 */
-	for (unsigned i = 0; i < 4; i++)
-		assert_int_equal(notes[i].time_ns,
-				 2 * NOPAL_MILLISECOND + (i + 1) * each_ns);
-	assert_true(nopal_sim_link_counters(world, 2, 3, &counters));
-	assert_int_equal(counters.entered, 6);
-	assert_int_equal(counters.overflowed, 2);
-	assert_true(nopal_sim_link_counters(world, 0, -1, &counters));
-	assert_int_equal(counters.entered, 2);
-	end(world);
-}
-
-static void a_dumbbell_routes_all_ways(void **state)
-{
-	struct nopal_world *world = nopal_sim_new(1);
-	struct nopal_endpoint *ends[4];
-	struct nopal_link_counters counters;
-
-	(void)state;
-	dumbbell(world, 2, ends);
-	say(ends[3], ends[2], "back");
-	nopal_sim_run(world, NOPAL_SECOND);
-	heard(0, ends[2], 32 * NOPAL_MILLISECOND, "back");
-	say(ends[0], ends[2], "left"); /* does not cross the middle */
-	nopal_sim_run(world, NOPAL_SECOND);
-	heard(1, ends[2], 34 * NOPAL_MILLISECOND, "left");
-	assert_true(nopal_sim_link_counters(world, 1, 0, &counters));
-	assert_int_equal(counters.entered, 1);
-	assert_true(nopal_sim_link_counters(world, 0, 1, &counters));
-	assert_int_equal(counters.entered, 0);
-	assert_false(nopal_sim_link_counters(world, 0, 2, &counters));
-	assert_false(nopal_sim_link_counters(world, 0, 9, &counters));
-	end(world);
-}
-
-static void links_change_and_are_checked(void **state)
-{
-	struct nopal_endpoint *ends[2];
-	struct nopal_world *world = pair("delay 5ms", 1, ends);
-	struct nopal_link link, bad = { .loss = UINT32_MAX };
-
-	(void)state;
-	words("delay 7ms", &link);
-	assert_int_equal(nopal_sim_connect(world, 0, 1, &link, NULL), -EEXIST);
-	assert_int_equal(nopal_sim_connect(world, 0, 0, &link, NULL), -EINVAL);
-	assert_int_equal(nopal_sim_connect(world, 0, 2, &link, NULL), -EINVAL);
-	assert_int_equal(nopal_sim_host(world), 2);
-	assert_int_equal(nopal_sim_connect(world, 0, 2, &bad, NULL), -EINVAL);
-	assert_int_equal(nopal_sim_change(world, 0, 1, &bad), -EINVAL);
-	assert_int_equal(nopal_sim_change(world, 0, 2, &link), -EINVAL);
-	assert_int_equal(nopal_sim_change(world, 0, 1, &link), 0);
-	say(ends[0], ends[1], "slow");
-	nopal_sim_run(world, NOPAL_SECOND);
-	heard(0, ends[1], 7 * NOPAL_MILLISECOND, "slow");
-	end(world);
-}
-
 /* What arrives, when, and in what order, as one number. */
 static uint64_t noisy_run(uint64_t seed)
 {
@@ -648,13 +325,11 @@ static void packets_under_way_are_freed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hosts_have_addresses),
 		cmocka_unit_test(a_datagram_takes_its_delay),
 		cmocka_unit_test(trains_are_split_and_arrive_as_one_batch),
 		cmocka_unit_test(a_rate_spaces_datagrams),
 		cmocka_unit_test(what_does_not_fit_is_told),
 		cmocka_unit_test(ports_are_opened_once),
-		cmocka_unit_test(a_host_reaches_itself),
 		cmocka_unit_test(an_endpoint_may_close_while_it_receives),
 		cmocka_unit_test(kept_buffers_outlive_the_world),
 		cmocka_unit_test(calls_are_in_order),
@@ -663,10 +338,6 @@ int main(void)
 		cmocka_unit_test(a_tap_sees_what_enters),
 		cmocka_unit_test(duplicates_and_flips_are_copies),
 		cmocka_unit_test(an_overtaking_datagram_arrives_first),
-		cmocka_unit_test(a_star_forwards_through_its_middle),
-		cmocka_unit_test(a_dumbbell_shares_its_bottleneck),
-		cmocka_unit_test(a_dumbbell_routes_all_ways),
-		cmocka_unit_test(links_change_and_are_checked),
 		cmocka_unit_test(a_seed_gives_one_run),
 		cmocka_unit_test(time_never_goes_back),
 		cmocka_unit_test(packets_under_way_are_freed),

@@ -45,9 +45,8 @@ static void numbers_are_big_endian(void **unused)
 	nopal_write(&w, UINT64_C(0x1122334455667788), 8);
 	nopal_write(&w, 0x1234, 1); /* truncated */
 	assert_int_equal(written(&w), 12);
-	assert_memory_equal(bytes,
-			    "\x01\x02\x03\x11\x22\x33\x44\x55\x66\x77\x88\x34",
-			    12);
+	assert_memory_equal(
+		bytes, "\x01\x02\x03\x11\x22\x33\x44\x55\x66\x77\x88\x34", 12);
 	struct nopal_reader r = reader(bytes, 12);
 	assert_int_equal(nopal_read(&r, 3), 0x010203);
 	assert_true(nopal_read(&r, 8) == UINT64_C(0x1122334455667788));

@@ -62,7 +62,8 @@ static void pieces_do_not_matter(void **unused)
 		nopal_hash_init(&pieces);
 		for (size_t at = 0; at < INPUT; at += step)
 			nopal_hash_update(&pieces, bytes + at,
-					  at + step < INPUT ? step : INPUT - at);
+					  at + step < INPUT ? step
+							    : INPUT - at);
 		assert_true(nopal_hash_final(&pieces) == expected);
 	}
 }

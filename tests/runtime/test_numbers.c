@@ -51,8 +51,8 @@ static enum nopal_number_is expected(const struct model *m, uint64_t offset)
 {
 	if (offset < m->floor || (offset < SPACE && m->seen[offset]))
 		return NOPAL_NUMBER_SEEN;
-	return offset - m->floor >= m->numbers.window ? NOPAL_NUMBER_BEYOND :
-							 NOPAL_NUMBER_NEW;
+	return offset - m->floor >= m->numbers.window ? NOPAL_NUMBER_BEYOND
+						      : NOPAL_NUMBER_NEW;
 }
 
 static void settle(struct model *m, uint64_t end)
@@ -69,8 +69,10 @@ static void mark(struct model *m, uint64_t offset)
 {
 	enum nopal_number_is is = expected(m, offset);
 
-	assert_int_equal(nopal_numbers_test(&m->numbers, m->first + offset), is);
-	assert_int_equal(nopal_numbers_mark(&m->numbers, m->first + offset), is);
+	assert_int_equal(nopal_numbers_test(&m->numbers, m->first + offset),
+			 is);
+	assert_int_equal(nopal_numbers_mark(&m->numbers, m->first + offset),
+			 is);
 	if (is == NOPAL_NUMBER_NEW) {
 		m->seen[offset] = true;
 		settle(m, offset + 1);
@@ -104,9 +106,11 @@ static void run(uint64_t seed, uint64_t first, uint32_t window)
 
 	m = (struct model){ .first = first };
 	state = seed;
-	assert_int_equal(nopal_numbers_init(NULL, &m.numbers, first, window), 0);
+	assert_int_equal(nopal_numbers_init(NULL, &m.numbers, first, window),
+			 0);
 	assert_true(m.numbers.window >= window);
-	for (int i = 0; i < STEPS && m.floor < SPACE - 4 * m.numbers.window; i++)
+	for (int i = 0; i < STEPS && m.floor < SPACE - 4 * m.numbers.window;
+	     i++)
 		step(&m);
 	assert_true(m.floor > 1000);
 	nopal_free(NULL, m.numbers.bits);
@@ -130,7 +134,8 @@ static void runs_over_word_ends(void **unused)
 	for (uint64_t n = 187; n > 60; n--)
 		assert_int_equal(nopal_numbers_mark(&numbers, n),
 				 NOPAL_NUMBER_NEW);
-	assert_int_equal(nopal_numbers_test(&numbers, 188), NOPAL_NUMBER_BEYOND);
+	assert_int_equal(nopal_numbers_test(&numbers, 188),
+			 NOPAL_NUMBER_BEYOND);
 	assert_int_equal(numbers.floor, 60);
 	assert_int_equal(nopal_numbers_mark(&numbers, 60), NOPAL_NUMBER_NEW);
 	assert_int_equal(numbers.floor, 188);

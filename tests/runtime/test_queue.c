@@ -95,12 +95,13 @@ static void agrees_with_an_array(void **unused)
 
 		/* It fills, and later empties. */
 		if (dice < (i < STEPS / 2 ? 40u : 25u)) {
-			assert_int_equal(nopal_queue_push(NULL, &queue, segment),
-					 0);
+			assert_int_equal(
+				nopal_queue_push(NULL, &queue, segment), 0);
 			waiting[back++] = segment->handle;
 		} else if (dice < 50) {
 			assert_int_equal(
-				nopal_queue_push_front(NULL, &queue, segment), 0);
+				nopal_queue_push_front(NULL, &queue, segment),
+				0);
 			waiting[--front] = segment->handle;
 		} else if (dice < 52) {
 			segment->handle.generation += 2; /* freed, used again */

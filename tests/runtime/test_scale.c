@@ -38,8 +38,8 @@ static uint64_t slow(uint64_t a, uint64_t b, uint64_t c)
 
 	product(a, b, &high, &low);
 	for (int bit = 127; bit >= 0; bit--) {
-		uint64_t next = bit >= 64 ? high >> (bit - 64) & 1 :
-					    low >> bit & 1;
+		uint64_t next =
+			bit >= 64 ? high >> (bit - 64) & 1 : low >> bit & 1;
 		uint64_t carry = rest >> 63;
 
 		rest = rest << 1 | next;

@@ -17,9 +17,9 @@
 #include "trace.h"
 
 enum {
-	MANY = 10000,	 /* more records than the writer's buffer holds */
+	MANY = 10000, /* more records than the writer's buffer holds */
 	SOME = 20,
-	FLIPS = 4000,	 /* damaged copies that are read */
+	FLIPS = 4000, /* damaged copies that are read */
 	FILE_ROOM = 1 << 16,
 };
 
@@ -36,14 +36,15 @@ struct nopal_plan {
 
 static const struct nopal_microprotocol alpha = {
 	.name = "alpha",
-	.kinds = (const struct nopal_kind[]){
-		{ "ping", NOPAL_KIND_CONTROL, "" },
-		{ "pong", NOPAL_KIND_CONTROL, "" },
-		{ 0 } },
-	.holds = (const struct nopal_hold[]){
-		{ "window", NOPAL_SEND, NOPAL_DATA, false },
-		{ "peer has it", NOPAL_FINISH, NOPAL_DATA, false },
-		{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){ { "ping", NOPAL_KIND_CONTROL, "" },
+					     { "pong", NOPAL_KIND_CONTROL, "" },
+					     { 0 } },
+	.holds =
+		(const struct nopal_hold[]){
+			{ "window", NOPAL_SEND, NOPAL_DATA, false },
+			{ "peer has it", NOPAL_FINISH, NOPAL_DATA, false },
+			{ 0 } },
 };
 static const struct nopal_microprotocol beta = { .name = "beta" };
 
@@ -368,7 +369,8 @@ static void a_bad_path_is_told_at_the_start(void **unused)
 	assert_int_equal(nopal_trace_hash(&world), 0);
 	assert_int_equal(nopal_trace_start(&world, NULL, NOPAL_TRACE_OFF), 0);
 	assert_null(world.tracer);
-	assert_int_equal(nopal_trace_start(&world, NULL, NOPAL_TRACE_PACKETS), 0);
+	assert_int_equal(nopal_trace_start(&world, NULL, NOPAL_TRACE_PACKETS),
+			 0);
 	assert_int_equal(nopal_trace_start(&world, NULL, NOPAL_TRACE_PACKETS),
 			 -EALREADY);
 	assert_int_equal(nopal_trace_stop(&world), 0);
@@ -379,8 +381,10 @@ static void the_hash_is_of_the_records_alone(void **unused)
 	uint64_t hash;
 
 	(void)unused;
-	for (int detail = NOPAL_TRACE_PACKETS; detail <= NOPAL_TRACE_EVENTS;
-	     detail++) {
+	for (int i = 0; i < 2; i++) {
+		enum nopal_trace_detail detail =
+			i ? NOPAL_TRACE_EVENTS : NOPAL_TRACE_PACKETS;
+
 		hash = write_trace(NULL, detail, MANY, NULL);
 		assert_true(hash == write_trace(path, detail, MANY, NULL));
 		assert_true(hash != write_trace(path, detail, MANY - 2, NULL));

@@ -87,7 +87,8 @@ static void expire_all(struct model *m)
 		m->armed[first] = false;
 		/* Some arm themselves again, in the past too. */
 		if (draw() % 4 == 0)
-			arm(m, first, m->now_ns + (int64_t)(draw() % 5000) - 100);
+			arm(m, first,
+			    m->now_ns + (int64_t)(draw() % 5000) - 100);
 	}
 	first = first_of(m);
 	assert_true(first < 0 || m->due_ns[first] > m->now_ns);
@@ -129,9 +130,9 @@ static void run(uint64_t seed, int64_t start_ns)
 			break;
 		case 1: /* as a world does: sleep until the wheel says */
 			if (m.wheel.entries)
-				m.now_ns = nopal_wheel_next(&m.wheel) > m.now_ns ?
-						   nopal_wheel_next(&m.wheel) :
-						   m.now_ns;
+				m.now_ns = nopal_wheel_next(&m.wheel) > m.now_ns
+						   ? nopal_wheel_next(&m.wheel)
+						   : m.now_ns;
 			expire_all(&m);
 			break;
 		case 2:

@@ -260,8 +260,12 @@ void rig_open(struct rig *rig, const char *config, const struct rig_options *opt
 					      NOPAL_ALLOW_CONNECTIONLESS, &callbacks,
 					      rig),
 			 0);
-	if (options->stay_closed)
-		return;
+	if (!options->stay_closed)
+		rig_start(rig);
+}
+
+void rig_start(struct rig *rig)
+{
 	session_open(rig);
 	if (nopal_plan_provides(rig->plan, "connection"))
 		for (int step = 0; step < 1000 && rig->opener.session &&

@@ -61,6 +61,8 @@ struct rig_options {
 /* Composes, opens, and runs until both sides are open (or, without a handshake,
  * leaves the acceptor to the first datagram).  Fails the test on any problem. */
 void rig_open(struct rig *rig, const char *config, const struct rig_options *options);
+/* Opens the session of a rig that was told to stay closed. */
+void rig_start(struct rig *rig);
 /* Ends what lives, and demands that nothing was misused on the way. */
 void rig_close(struct rig *rig);
 /* Runs virtual time on by this much. */

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coalesce -- several small messages in one segment.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
+ * Differs:   what was sent in one turn leaves together at its end; a message
+ *            waits longer for company only where `delay` says so.  A message
+ *            that one datagram cannot carry is refused when it is sent.
+ * Needs:     message_numbers.
+ * Provides:  message_segments (exclusive).
+ * Excludes:  nothing.
+ * Handles:   MSG_FROM_USER, TURN_END, SEGMENT_VERIFIED.
+ * Raises:    SEGMENT_FROM_USER, MSG_FROM_NET, SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      body of data: for each message its length (varint) and its bytes.
+ *            The segment's message_number is that of the first.
+ * Shares:    reads reliability_unmet (optional, 0): 1, a message that cannot be
+ *            kept breaks the session.
+ * Parameters: mtu (default 1500B): longest datagram with its IP and UDP
+ *            headers;
+ *            delay (default 0ms): longest wait for more messages.
+ */
+#include "microprotocol.h"
+
+struct coalesce_parameters {
+	int64_t mtu_bytes; /* the runtime reads it */
+	int64_t delay_ns;
+};
+
+enum { COALESCE_MESSAGE, COALESCE_FIRST, COALESCE_NEXT }; /* attributes */
+enum { COALESCE_UNMET };				  /* shared variables */
+enum { COALESCE_FLUSH };				  /* timers */
+
+enum {
+	COALESCE_MESSAGES = 256, /* in one segment at most */
+};
+
+struct coalesce {
+	struct nopal_buffer *buffer; /* being filled, or NULL */
+	struct nopal_writer writer;
+	uint32_t count; /* messages in it */
+	struct nopal_handle message[COALESCE_MESSAGES];
+};
+
+/* --------------------------------------------------------------- to the net */
+
+static enum nopal_verdict coalesce_break(struct nopal_session *session)
+{
+	nopal_session_break(session, NOPAL_RESOURCE,
+			    "no segment could be made of messages");
+	return NOPAL_STOP;
+}
+
+/* A segment whose fate is that of all messages in it. */
+static struct nopal_segment *coalesce_segment(struct nopal_session *session,
+					      struct coalesce *self)
+{
+	struct nopal_writer *writer = &self->writer;
+	struct nopal_body body = { self->buffer, writer->start,
+				   (uint32_t)(writer->at - writer->start) };
+	struct nopal_message *message =
+		nopal_message_find(session, self->message[0]);
+	struct nopal_segment *segment = NULL;
+
+	self->buffer = NULL;
+	if (message)
+		segment = nopal_segment_new(session, message, body);
+	else
+		nopal_buffer_unref(body.buffer);
+	for (uint32_t i = 1; segment && i < self->count; i++) {
+		message = nopal_message_find(session, self->message[i]);
+		if (message)
+			nopal_segment_also(session, segment, message);
+	}
+	return segment;
+}
+
+/* Ends the segment that is being filled.  Its messages are cut before it goes:
+ * the list may be filled anew while it does.  NULL: nothing to send, or the
+ * session is broken. */
+static struct nopal_segment *coalesce_end(struct nopal_session *session,
+					  const struct nopal_part *part)
+{
+	struct coalesce *self = nopal_state(session, part);
+	struct nopal_segment *segment;
+	uint32_t count = self->count;
+
+	nopal_timer_stop(session, part, COALESCE_FLUSH);
+	if (!count)
+		return NULL;
+	segment = coalesce_segment(session, self);
+	self->count = 0;
+	if (!segment)
+		coalesce_break(session);
+	for (uint32_t i = 0; segment && i < count; i++) {
+		struct nopal_message *message =
+			nopal_message_find(session, self->message[i]);
+
+		if (message)
+			nopal_message_is_cut(session, message);
+	}
+	return segment;
+}
+
+static void coalesce_flush(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	struct nopal_segment *segment = coalesce_end(session, part);
+
+	if (segment)
+		nopal_raise_SEGMENT_FROM_USER(session, segment);
+}
+
+static void coalesce_when_flush(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	coalesce_flush(session, part);
+}
+
+static bool coalesce_prepare(struct nopal_session *session,
+			     struct coalesce *self)
+{
+	uint32_t room = nopal_body_limit(session);
+
+	if (self->buffer)
+		return true;
+	self->buffer = nopal_body_buffer(session, room);
+	if (!self->buffer)
+		return false;
+	self->writer = (struct nopal_writer){
+		.start = self->buffer->bytes,
+		.at = self->buffer->bytes,
+		.end = self->buffer->bytes + room,
+	};
+	return true;
+}
+
+/* Adds the message whole or not at all. */
+static bool coalesce_add(struct coalesce *self,
+			 const struct nopal_message *message)
+{
+	struct nopal_writer writer = self->writer;
+
+	if (self->count == COALESCE_MESSAGES)
+		return false;
+	nopal_write_varint(&writer, message->length);
+	nopal_write_bytes(&writer, message->one.bytes, message->length);
+	if (writer.full)
+		return false;
+	self->writer = writer;
+	self->message[self->count++] = message->handle;
+	return true;
+}
+
+static enum nopal_verdict coalesce_on_from_user(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_message *message)
+{
+	const struct coalesce_parameters *set = nopal_parameters(part);
+	struct coalesce *self = nopal_state(session, part);
+	struct nopal_segment *full = NULL;
+
+	/* The message has its number: it takes its place before the full
+	 * segment goes, for its going may send more. */
+	if (!coalesce_prepare(session, self) || !coalesce_add(self, message)) {
+		full = coalesce_end(session, part);
+		if (!coalesce_prepare(session, self) ||
+		    !coalesce_add(self, message))
+			return coalesce_break(session);
+	}
+	if (set->delay_ns && self->count == 1)
+		nopal_timer_start(session, part, COALESCE_FLUSH,
+				  session->now_ns + set->delay_ns);
+	if (full)
+		nopal_raise_SEGMENT_FROM_USER(session, full);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict coalesce_on_turn_end(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_session *subject)
+{
+	const struct coalesce_parameters *set = nopal_parameters(part);
+
+	(void)subject;
+	if (!set->delay_ns)
+		coalesce_flush(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------------- from the net */
+
+/* How many messages the body holds; 0 when it is not well formed. */
+static uint64_t coalesce_count(struct nopal_reader reader)
+{
+	uint64_t count = 0;
+
+	while (nopal_read_left(&reader)) {
+		uint64_t length = nopal_read_varint(&reader);
+
+		if (length > nopal_read_left(&reader))
+			return 0;
+		nopal_read_bytes(&reader, length);
+		count++;
+	}
+	return nopal_read_complete(&reader) ? count : 0;
+}
+
+static bool coalesce_deliver(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     const struct nopal_segment *segment,
+			     struct nopal_body body, uint64_t number)
+{
+	struct nopal_message *message =
+		nopal_message_arriving(session, segment);
+
+	if (!message)
+		return false;
+	if (!nopal_message_put(session, message, 0, body)) {
+		nopal_message_discard(session, message);
+		return false;
+	}
+	nopal_set(message, part, COALESCE_MESSAGE, number);
+	nopal_set(message, part, COALESCE_FIRST, number);
+	nopal_set(message, part, COALESCE_NEXT, number + 1);
+	nopal_raise_MSG_FROM_NET(session, message);
+	return true;
+}
+
+static enum nopal_verdict coalesce_on_verified(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_segment *segment)
+{
+	struct nopal_reader reader = {
+		.at = segment->body.bytes,
+		.end = segment->body.bytes + segment->body.length,
+	};
+	uint64_t number = nopal_get(segment, part, COALESCE_MESSAGE);
+	uint64_t count = coalesce_count(reader);
+	bool kept = true;
+
+	for (uint64_t i = 0; i < count; i++) {
+		struct nopal_body body = { .buffer = segment->body.buffer };
+
+		body.length = (uint32_t)nopal_read_varint(&reader);
+		body.bytes = nopal_read_bytes(&reader, body.length);
+		kept = coalesce_deliver(session, part, segment, body,
+					number + i) &&
+		       kept;
+	}
+	if (!kept && nopal_shared(session, part, COALESCE_UNMET))
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room for a message that arrived");
+	return count && kept ? NOPAL_CONTINUE : NOPAL_STOP;
+}
+
+static void coalesce_close(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	struct coalesce *self = nopal_state(session, part);
+
+	nopal_buffer_unref(self->buffer);
+}
+
+static const struct nopal_parameter coalesce_table[] = {
+	{ .name = "mtu",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct coalesce_parameters, mtu_bytes),
+	  .initial = "1500B",
+	  .least = "576B", /* what every IPv4 host takes: RFC 791 */
+	  .most = "65535B",
+	  .doc = "longest datagram with its IP and UDP headers" },
+	{ .name = "delay",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct coalesce_parameters, delay_ns),
+	  .initial = "0ms",
+	  .least = "0ms",
+	  .most = "1s",
+	  .doc = "longest wait for more messages" },
+	{ 0 },
+};
+
+static const struct nopal_binding coalesce_bindings[] = {
+	NOPAL_ON(MSG_FROM_USER, coalesce_on_from_user),
+	NOPAL_ON(TURN_END, coalesce_on_turn_end, .before = "window_mechanism"),
+	NOPAL_ON(SEGMENT_VERIFIED, coalesce_on_verified),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_coalesce = {
+	.abi = NOPAL_ABI,
+	.name = "coalesce",
+	.family = "base",
+	.summary = "several small messages in one segment",
+	.provides = (const struct nopal_role[]){ { "message_segments", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "message_numbers", "messages of one segment are told "
+					     "apart by their numbers" },
+			{ 0 } },
+	.parameters_size = sizeof(struct coalesce_parameters),
+	.parameters = coalesce_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[COALESCE_MESSAGE] = { .name = "message_number",
+					       .access = NOPAL_READ },
+			[COALESCE_FIRST] = { .name = "order_first",
+					     .access = NOPAL_WRITE,
+					     .doc = "first number that the "
+						    "message covers" },
+			[COALESCE_NEXT] = { .name = "order_next",
+					    .access = NOPAL_WRITE,
+					    .doc = "one past the last number "
+						   "that it covers" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[COALESCE_UNMET] = { "reliability_unmet",
+					     NOPAL_READ_OPTIONAL, 0,
+					     "1: a message that cannot be kept "
+					     "breaks the session" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[COALESCE_FLUSH] = { "flush", coalesce_when_flush },
+			{ 0 } },
+	.bindings = coalesce_bindings,
+	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
+					 "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct coalesce),
+	.close = coalesce_close,
+};

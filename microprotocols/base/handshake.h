@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handshake.h -- what virtual_circuit says on the wire, to bytes and back.
+ *
+ *   connect   text of the composition and a zero byte, nonce 8, initial number
+ *             4, cookie given 1, cookie epoch 1, cookie 8, zeros to the end
+ *   cookie    type 1, nonce 8, cookie 8, cookie epoch 1
+ *   accept    nonce 8, session id 4, initial number 4
+ *   close, close_ack   nonce 8, flags 1
+ *
+ * A read is of one form only, or fails as a whole.
+ */
+#ifndef NOPAL_HANDSHAKE_H
+#define NOPAL_HANDSHAKE_H
+
+#include "microprotocol.h"
+
+enum {
+	HANDSHAKE_REPLY_COOKIE = 1, /* type of a reply */
+	HANDSHAKE_NONCE_BYTES = 8,
+	HANDSHAKE_NUMBER_BYTES = 4,
+	HANDSHAKE_COOKIE_BYTES = 8,
+	HANDSHAKE_ID_BYTES = 4,
+	HANDSHAKE_FIELDS_BYTES =
+		8 + 4 + 1 + 1 + 8, /* of connect, after the text */
+	HANDSHAKE_ACCEPT_BYTES = 8 + 4 + 4,
+	HANDSHAKE_CLOSE_BYTES = 8 + 1,
+	/* With the runtime's 21 bytes of head a datagram of 1200, as QUIC's
+	 * first (RFC 9000, section 14.1): more than any reply, less than any
+	 * path's MTU. */
+	HANDSHAKE_CONNECT_BYTES = 1200 - 21,
+	/* Flag of close: its sender has seen the other's close.  Of close_ack:
+	 * its sender's own close is acknowledged. */
+	HANDSHAKE_KNOWN = 1,
+};
+
+static const int64_t HANDSHAKE_EPOCH_NS = 8 * NOPAL_SECOND;
+/* 2^64 divided by the golden ratio: spreads what it multiplies (Knuth). */
+static const uint64_t HANDSHAKE_SPREAD = UINT64_C(0x9e3779b97f4a7c15);
+
+struct handshake_connect {
+	uint64_t nonce; /* the opener's, names the connection */
+	uint64_t initial;
+	uint64_t cookie_given, cookie_epoch, cookie;
+};
+
+struct handshake_accept {
+	uint64_t nonce, id, initial;
+};
+
+static inline struct nopal_reader
+handshake_reader(const struct nopal_segment *segment)
+{
+	const struct nopal_body *body = &segment->body;
+
+	return (struct nopal_reader){ body->bytes, body->bytes + body->length,
+				      false };
+}
+
+static inline bool handshake_read_connect(struct nopal_reader reader,
+					  struct handshake_connect *ret_connect)
+{
+	struct handshake_connect read;
+	uint64_t zeros = 0;
+
+	while (nopal_read(&reader, 1))
+		;
+	read.nonce = nopal_read(&reader, HANDSHAKE_NONCE_BYTES);
+	read.initial = nopal_read(&reader, HANDSHAKE_NUMBER_BYTES);
+	read.cookie_given = nopal_read(&reader, 1);
+	read.cookie_epoch = nopal_read(&reader, 1);
+	read.cookie = nopal_read(&reader, HANDSHAKE_COOKIE_BYTES);
+	while (nopal_read_left(&reader))
+		zeros |= nopal_read(&reader, 1);
+	if (!nopal_read_complete(&reader) || zeros || !read.initial ||
+	    read.cookie_given > 1 ||
+	    (!read.cookie_given && (read.cookie_epoch || read.cookie)))
+		return false;
+	*ret_connect = read;
+	return true;
+}
+
+/* Fills the writer to its end; a text that is too long is cut. */
+static inline void
+handshake_write_connect(struct nopal_writer *writer, const char *text,
+			const struct handshake_connect *connect)
+{
+	size_t room =
+		(size_t)(writer->end - writer->at) - HANDSHAKE_FIELDS_BYTES - 1;
+
+	while (room-- && *text)
+		nopal_write(writer, (uint8_t)*text++, 1);
+	nopal_write(writer, 0, 1);
+	nopal_write(writer, connect->nonce, HANDSHAKE_NONCE_BYTES);
+	nopal_write(writer, connect->initial, HANDSHAKE_NUMBER_BYTES);
+	nopal_write(writer, connect->cookie_given, 1);
+	nopal_write(writer, connect->cookie_epoch, 1);
+	nopal_write(writer, connect->cookie, HANDSHAKE_COOKIE_BYTES);
+	while (!writer->full && writer->at < writer->end)
+		nopal_write(writer, 0, 1);
+}
+
+/* A listener without state: epochs of its clock, and the cookie that proves the
+ * address of whoever shows it. */
+static inline uint64_t handshake_epoch(const struct nopal_request *request)
+{
+	return (uint64_t)(request->now_ns / HANDSHAKE_EPOCH_NS);
+}
+
+static inline uint64_t handshake_cookie(const struct nopal_request *request,
+					uint64_t epoch,
+					const struct handshake_connect *connect)
+{
+	return nopal_request_mac(request, epoch,
+				 connect->nonce +
+					 connect->initial * HANDSHAKE_SPREAD);
+}
+
+/* Good in the epoch in which it was given and in the next.  One word is
+ * compared at once: the time tells nothing of where it differs. */
+static inline bool handshake_proven(const struct nopal_request *request,
+				    const struct handshake_connect *connect)
+{
+	uint64_t now = handshake_epoch(request);
+	uint64_t age = (uint8_t)(now - connect->cookie_epoch);
+
+	return connect->cookie_given && age <= 1 && age <= now &&
+	       (connect->cookie ^
+		handshake_cookie(request, now - age, connect)) == 0;
+}
+
+static inline bool handshake_read_cookie(struct nopal_reader reader,
+					 struct handshake_connect *ret_connect)
+{
+	uint64_t type = nopal_read(&reader, 1);
+
+	ret_connect->nonce = nopal_read(&reader, HANDSHAKE_NONCE_BYTES);
+	ret_connect->cookie = nopal_read(&reader, HANDSHAKE_COOKIE_BYTES);
+	ret_connect->cookie_epoch = nopal_read(&reader, 1);
+	return nopal_read_complete(&reader) && type == HANDSHAKE_REPLY_COOKIE;
+}
+
+static inline void
+handshake_write_cookie(struct nopal_writer *writer,
+		       const struct handshake_connect *connect)
+{
+	nopal_write(writer, HANDSHAKE_REPLY_COOKIE, 1);
+	nopal_write(writer, connect->nonce, HANDSHAKE_NONCE_BYTES);
+	nopal_write(writer, connect->cookie, HANDSHAKE_COOKIE_BYTES);
+	nopal_write(writer, connect->cookie_epoch, 1);
+}
+
+static inline bool handshake_read_accept(struct nopal_reader reader,
+					 struct handshake_accept *ret_accept)
+{
+	ret_accept->nonce = nopal_read(&reader, HANDSHAKE_NONCE_BYTES);
+	ret_accept->id = nopal_read(&reader, HANDSHAKE_ID_BYTES);
+	ret_accept->initial = nopal_read(&reader, HANDSHAKE_NUMBER_BYTES);
+	return nopal_read_complete(&reader) && ret_accept->id &&
+	       ret_accept->initial;
+}
+
+static inline void handshake_write_accept(struct nopal_writer *writer,
+					  const struct handshake_accept *accept)
+{
+	nopal_write(writer, accept->nonce, HANDSHAKE_NONCE_BYTES);
+	nopal_write(writer, accept->id, HANDSHAKE_ID_BYTES);
+	nopal_write(writer, accept->initial, HANDSHAKE_NUMBER_BYTES);
+}
+
+static inline bool handshake_read_close(struct nopal_reader reader,
+					uint64_t *ret_nonce, bool *ret_known)
+{
+	uint64_t flags;
+
+	*ret_nonce = nopal_read(&reader, HANDSHAKE_NONCE_BYTES);
+	flags = nopal_read(&reader, 1);
+	*ret_known = flags == HANDSHAKE_KNOWN;
+	return nopal_read_complete(&reader) && flags <= HANDSHAKE_KNOWN;
+}
+
+#endif

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * virtual_circuit -- open and close a session by handshake.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
+ * Differs:   a listener keeps no state before the opener's address is proven by
+ *            a cookie (as RFC 9293's SYN cookies and RFC 4960, section 5.1);
+ *            every reply to an unproven address is smaller than its request.
+ *            Both directions close, each is acknowledged.
+ * Needs:     nothing.
+ * Provides:  connection (exclusive).
+ * Excludes:  nothing.
+ * Handles:   OPEN_SESSION, SEGMENT_FROM_NET, CLOSE_SESSION.
+ * Raises:    SESSION_OPENED, PEER_CLOSED, SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      connect (opening): the composition's text and a zero byte, nonce 8,
+ *            initial number 4, cookie given 1, cookie epoch 1, cookie 8, zeros;
+ *            cookie (reply): type 1, nonce 8, cookie 8, cookie epoch 1;
+ *            accept (control): nonce 8, session id 4, initial number 4;
+ *            close, close_ack (control): nonce 8, flags 1.
+ * Shares:    writes initial_local, initial_peer: random first numbers of each
+ *            direction, before SESSION_OPENED.
+ * Parameters: retry (default 250ms): wait for the first answer, doubled each
+ *            time;
+ *            retry_most (default 2s): the longest wait for an answer;
+ *            attempts (default 8): requests without an answer before giving up;
+ *            linger (default 500ms): how long the side that acknowledged last
+ *            still answers.
+ *
+ *   opener                                        listener
+ *   ASKING   connect ---------------------------> (no state)
+ *            <----------------------- cookie       |
+ *            connect with cookie ---------------> TELLING: open for data
+ *            <----------------------- accept       |  accept until confirmed
+ *   OPEN     accept ----------------------------> OPEN
+ *
+ *   either side, when its application has closed and its messages have fates:
+ *
+ *            close until acknowledged ----------> PEER_CLOSED, once
+ *            <-------------------- close_ack
+ *            (and, while the peer stays open, now and then, to see it live)
+ *
+ *   closed both ways and acknowledged: the side that knows that its peer knows
+ *   this too ends at once; the other lingers to answer a repeated close.
+ */
+#include "handshake.h"
+
+struct virtual_circuit_parameters {
+	int64_t retry_ns, retry_most_ns, attempts, linger_ns;
+};
+
+enum { /* kinds */
+       VIRTUAL_CIRCUIT_CONNECT,
+       VIRTUAL_CIRCUIT_ACCEPT,
+       VIRTUAL_CIRCUIT_CLOSE,
+       VIRTUAL_CIRCUIT_CLOSE_ACK,
+};
+enum { VIRTUAL_CIRCUIT_LOCAL, VIRTUAL_CIRCUIT_PEER }; /* shared variables */
+enum {						      /* timers */
+       VIRTUAL_CIRCUIT_OPENING,
+       VIRTUAL_CIRCUIT_CLOSING,
+       VIRTUAL_CIRCUIT_LINGER,
+};
+
+enum virtual_circuit_state {
+	VIRTUAL_CIRCUIT_LISTENING, /* admitted; its connect comes next */
+	VIRTUAL_CIRCUIT_ASKING,
+	VIRTUAL_CIRCUIT_TELLING,
+	VIRTUAL_CIRCUIT_OPEN,
+};
+
+enum { VIRTUAL_CIRCUIT_INITIAL_SHIFT = 64 - 31 }; /* leaves 31 random bits */
+struct virtual_circuit {
+	enum virtual_circuit_state state;
+	struct handshake_connect connect; /* as we ask; its nonce at both */
+	bool closing;			  /* our close is out */
+	bool close_acked;		  /* and the peer has it */
+	bool peer_closed;
+	uint32_t opening_sends, closing_sends, cookies;
+};
+
+static int64_t
+virtual_circuit_wait(const struct virtual_circuit_parameters *set,
+		     uint32_t sends)
+{
+	int64_t wait_ns = set->retry_ns;
+
+	while (--sends && wait_ns < set->retry_most_ns)
+		wait_ns *= 2;
+	return wait_ns < set->retry_most_ns ? wait_ns : set->retry_most_ns;
+}
+
+/* --------------------------------------------------- listener without state */
+
+static enum nopal_admission_verdict
+virtual_circuit_admit(const struct nopal_part *part,
+		      struct nopal_request *request, struct nopal_writer *reply)
+{
+	uint64_t now = handshake_epoch(request);
+	struct handshake_connect connect;
+
+	(void)part;
+	if (!handshake_read_connect(request->body, &connect))
+		return NOPAL_ADMIT_DROP;
+	if (handshake_proven(request, &connect))
+		return NOPAL_ADMIT_ACCEPT;
+	connect.cookie = handshake_cookie(request, now, &connect);
+	connect.cookie_epoch = now;
+	handshake_write_cookie(reply, &connect);
+	return reply->full ? NOPAL_ADMIT_DROP : NOPAL_ADMIT_REPLY;
+}
+
+/* -------------------------------------------------------------- what is sent */
+
+/* A segment of this kind and a writer over its body; NULL: over budget. */
+static struct nopal_segment *
+virtual_circuit_begin(struct nopal_session *session,
+		      const struct nopal_part *part, unsigned kind,
+		      uint32_t length, struct nopal_writer *ret_writer)
+{
+	uint8_t *bytes = NULL;
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, kind, length, &bytes);
+
+	if (segment)
+		*ret_writer = (struct nopal_writer){ bytes, bytes,
+						     bytes + length, false };
+	return segment;
+}
+
+static void virtual_circuit_send_connect(struct nopal_session *session,
+					 const struct nopal_part *part)
+{
+	const struct virtual_circuit *self = nopal_state(session, part);
+	uint32_t length =
+		nopal_control_limit(session, part, VIRTUAL_CIRCUIT_CONNECT);
+	struct nopal_segment *segment;
+	struct nopal_writer writer;
+
+	if (length > HANDSHAKE_CONNECT_BYTES)
+		length = HANDSHAKE_CONNECT_BYTES;
+	segment = virtual_circuit_begin(session, part, VIRTUAL_CIRCUIT_CONNECT,
+					length, &writer);
+	if (!segment)
+		return;
+	handshake_write_connect(&writer, nopal_session_composition(session),
+				&self->connect);
+	nopal_control_send(session, segment, length);
+}
+
+static void virtual_circuit_send_accept(struct nopal_session *session,
+					const struct nopal_part *part)
+{
+	const struct virtual_circuit *self = nopal_state(session, part);
+	const struct handshake_accept accept = {
+		.nonce = self->connect.nonce,
+		.id = nopal_session_local_id(session),
+		.initial = (uint64_t)nopal_shared(session, part,
+						  VIRTUAL_CIRCUIT_LOCAL),
+	};
+	struct nopal_writer writer;
+	struct nopal_segment *segment =
+		virtual_circuit_begin(session, part, VIRTUAL_CIRCUIT_ACCEPT,
+				      HANDSHAKE_ACCEPT_BYTES, &writer);
+
+	if (!segment)
+		return;
+	handshake_write_accept(&writer, &accept);
+	nopal_control_send(session, segment, HANDSHAKE_ACCEPT_BYTES);
+}
+
+static void virtual_circuit_send_close(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       unsigned kind, bool known)
+{
+	const struct virtual_circuit *self = nopal_state(session, part);
+	struct nopal_writer writer;
+	struct nopal_segment *segment = virtual_circuit_begin(
+		session, part, kind, HANDSHAKE_CLOSE_BYTES, &writer);
+
+	if (!segment)
+		return;
+	nopal_write(&writer, self->connect.nonce, HANDSHAKE_NONCE_BYTES);
+	nopal_write(&writer, known ? HANDSHAKE_KNOWN : 0, 1);
+	nopal_control_send(session, segment, HANDSHAKE_CLOSE_BYTES);
+}
+
+/* ------------------------------------------------------------------- opening */
+
+/* Once more what the other side has not answered yet. */
+static void virtual_circuit_repeat_opening(struct nopal_session *session,
+					   const struct nopal_part *part)
+{
+	const struct virtual_circuit_parameters *set = nopal_parameters(part);
+	struct virtual_circuit *self = nopal_state(session, part);
+
+	self->opening_sends++;
+	if (self->state == VIRTUAL_CIRCUIT_ASKING)
+		virtual_circuit_send_connect(session, part);
+	else if (self->state == VIRTUAL_CIRCUIT_TELLING)
+		virtual_circuit_send_accept(session, part);
+	nopal_timer_start(session, part, VIRTUAL_CIRCUIT_OPENING,
+			  session->now_ns + virtual_circuit_wait(
+						    set, self->opening_sends));
+}
+
+static void virtual_circuit_when_opening(struct nopal_session *session,
+					 const struct nopal_part *part)
+{
+	const struct virtual_circuit_parameters *set = nopal_parameters(part);
+	struct virtual_circuit *self = nopal_state(session, part);
+
+	if (self->opening_sends < set->attempts)
+		virtual_circuit_repeat_opening(session, part);
+	else if (self->state == VIRTUAL_CIRCUIT_ASKING)
+		nopal_session_break(session, NOPAL_UNREACHABLE,
+				    "no answer to the request to open");
+	else
+		nopal_session_break(session, NOPAL_UNREACHABLE,
+				    "the opener fell silent while opening");
+}
+
+static enum nopal_verdict
+virtual_circuit_on_open_session(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_session *subject)
+{
+	struct virtual_circuit *self = nopal_state(session, part);
+	uint64_t initial =
+		1 + (nopal_random(session) >> VIRTUAL_CIRCUIT_INITIAL_SHIFT);
+
+	(void)subject;
+	nopal_share(session, part, VIRTUAL_CIRCUIT_LOCAL, (int64_t)initial);
+	if (nopal_session_is_opener(session)) {
+		self->connect.nonce = nopal_random(session);
+		self->connect.initial = initial;
+		self->state = VIRTUAL_CIRCUIT_ASKING;
+	}
+	virtual_circuit_repeat_opening(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* A new cookie is used at once; a listener that is never content with its own
+ * gets no more than its share of requests. */
+static enum nopal_verdict
+virtual_circuit_on_reply(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	const struct virtual_circuit_parameters *set = nopal_parameters(part);
+	struct virtual_circuit *self = nopal_state(session, part);
+	struct handshake_connect *ours = &self->connect, said;
+
+	if (self->state != VIRTUAL_CIRCUIT_ASKING ||
+	    !handshake_read_cookie(handshake_reader(segment), &said) ||
+	    said.nonce != ours->nonce || self->cookies >= set->attempts ||
+	    (ours->cookie_given && ours->cookie == said.cookie))
+		return NOPAL_STOP;
+	ours->cookie = said.cookie;
+	ours->cookie_epoch = said.cookie_epoch;
+	ours->cookie_given = 1;
+	if (self->cookies++ == 0)
+		self->opening_sends = 0;
+	virtual_circuit_repeat_opening(session, part);
+	return NOPAL_STOP;
+}
+
+/* At the listener's session: its first segment, and each repetition of it. */
+static enum nopal_verdict
+virtual_circuit_on_connect(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_segment *segment)
+{
+	struct virtual_circuit *self = nopal_state(session, part);
+	struct handshake_connect said;
+
+	if (nopal_session_is_opener(session) ||
+	    !handshake_read_connect(handshake_reader(segment), &said))
+		return NOPAL_STOP;
+	if (self->state != VIRTUAL_CIRCUIT_LISTENING) {
+		if (said.nonce == self->connect.nonce)
+			virtual_circuit_send_accept(session, part);
+		return NOPAL_STOP;
+	}
+	self->connect.nonce = said.nonce;
+	self->state = VIRTUAL_CIRCUIT_TELLING;
+	self->opening_sends = 0;
+	nopal_share(session, part, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
+	virtual_circuit_repeat_opening(session, part);
+	nopal_session_opened(session);
+	return NOPAL_STOP;
+}
+
+static void virtual_circuit_confirmed(struct nopal_session *session,
+				      const struct nopal_part *part)
+{
+	struct virtual_circuit *self = nopal_state(session, part);
+
+	self->state = VIRTUAL_CIRCUIT_OPEN;
+	nopal_timer_stop(session, part, VIRTUAL_CIRCUIT_OPENING);
+}
+
+/* The listener's accept opens the opener, whose own confirms it.  Where that was
+ * lost, the listener's comes again.  At the listener the segment's coming is
+ * all that counts. */
+static enum nopal_verdict
+virtual_circuit_on_accept(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct virtual_circuit *self = nopal_state(session, part);
+	bool opens = self->state == VIRTUAL_CIRCUIT_ASKING;
+	struct handshake_accept said;
+
+	if (!nopal_session_is_opener(session) ||
+	    !handshake_read_accept(handshake_reader(segment), &said) ||
+	    said.nonce != self->connect.nonce)
+		return NOPAL_STOP;
+	if (opens) {
+		virtual_circuit_confirmed(session, part);
+		nopal_session_set_peer_id(session, (uint32_t)said.id);
+		nopal_share(session, part, VIRTUAL_CIRCUIT_PEER,
+			    (int64_t)said.initial);
+	}
+	virtual_circuit_send_accept(session, part);
+	if (opens)
+		nopal_session_opened(session);
+	return NOPAL_STOP;
+}
+
+/* Before the accept an opener cannot read its peer's numbers: what overtook it
+ * goes no further.  At the listener anything but another connect shows that the
+ * opener has the accept. */
+static enum nopal_verdict virtual_circuit_on_any(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct virtual_circuit *self = nopal_state(session, part);
+
+	if (self->state == VIRTUAL_CIRCUIT_OPEN)
+		return NOPAL_CONTINUE;
+	if (self->state == VIRTUAL_CIRCUIT_ASKING)
+		return segment->kind == part->kind[VIRTUAL_CIRCUIT_ACCEPT]
+			       ? NOPAL_CONTINUE
+			       : NOPAL_STOP;
+	if (self->state == VIRTUAL_CIRCUIT_TELLING &&
+	    segment->kind != part->kind[VIRTUAL_CIRCUIT_CONNECT])
+		virtual_circuit_confirmed(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------------------- closing */
+
+/* Once the peer has closed too, it only lingers: no back-off then. */
+static void virtual_circuit_repeat_close(struct nopal_session *session,
+					 const struct nopal_part *part)
+{
+	const struct virtual_circuit_parameters *set = nopal_parameters(part);
+	struct virtual_circuit *self = nopal_state(session, part);
+	int64_t wait_ns = set->retry_ns;
+
+	self->closing_sends++;
+	if (self->close_acked)
+		wait_ns = set->retry_most_ns;
+	else if (!self->peer_closed)
+		wait_ns = virtual_circuit_wait(set, self->closing_sends);
+	virtual_circuit_send_close(session, part, VIRTUAL_CIRCUIT_CLOSE,
+				   self->peer_closed);
+	nopal_timer_start(session, part, VIRTUAL_CIRCUIT_CLOSING,
+			  session->now_ns + wait_ns);
+}
+
+static void virtual_circuit_when_closing(struct nopal_session *session,
+					 const struct nopal_part *part)
+{
+	const struct virtual_circuit_parameters *set = nopal_parameters(part);
+	struct virtual_circuit *self = nopal_state(session, part);
+
+	if (self->closing_sends < set->attempts)
+		virtual_circuit_repeat_close(session, part);
+	else if (self->peer_closed)
+		nopal_session_closed(session);
+	else
+		nopal_session_break(session, NOPAL_PEER_LOST,
+				    "no answer to the close");
+}
+
+static void virtual_circuit_when_lingered(struct nopal_session *session,
+					  const struct nopal_part *part)
+{
+	(void)part;
+	nopal_session_closed(session);
+}
+
+static enum nopal_verdict
+virtual_circuit_on_close_session(struct nopal_session *session,
+				 const struct nopal_part *part,
+				 struct nopal_session *subject)
+{
+	struct virtual_circuit *self = nopal_state(session, part);
+
+	(void)subject;
+	self->closing = true;
+	virtual_circuit_repeat_close(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* Our close has arrived.  `settled`: the peer knows that all is acknowledged. */
+static void virtual_circuit_acked(struct nopal_session *session,
+				  const struct nopal_part *part, bool settled)
+{
+	const struct virtual_circuit_parameters *set = nopal_parameters(part);
+	struct virtual_circuit *self = nopal_state(session, part);
+
+	self->close_acked = true;
+	self->closing_sends = 0;
+	if (!self->peer_closed)
+		return;
+	nopal_timer_stop(session, part, VIRTUAL_CIRCUIT_CLOSING);
+	if (settled)
+		nopal_session_closed(session);
+	else if (!nopal_timer_running(session, part, VIRTUAL_CIRCUIT_LINGER))
+		nopal_timer_start(session, part, VIRTUAL_CIRCUIT_LINGER,
+				  session->now_ns + set->linger_ns);
+}
+
+/* Is the segment a close or close_ack of this connection? */
+static bool virtual_circuit_read_close(const struct virtual_circuit *self,
+				       const struct nopal_segment *segment,
+				       bool *ret_known)
+{
+	uint64_t nonce;
+
+	return self->state >= VIRTUAL_CIRCUIT_TELLING &&
+	       handshake_read_close(handshake_reader(segment), &nonce,
+				    ret_known) &&
+	       nonce == self->connect.nonce;
+}
+
+static enum nopal_verdict
+virtual_circuit_on_close(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	struct virtual_circuit *self = nopal_state(session, part);
+	bool known, first;
+
+	if (!virtual_circuit_read_close(self, segment, &known))
+		return NOPAL_STOP;
+	first = !self->peer_closed;
+	self->peer_closed = true;
+	if (first)
+		nopal_session_peer_closed(session);
+	self->close_acked |= known && self->closing;
+	virtual_circuit_send_close(session, part, VIRTUAL_CIRCUIT_CLOSE_ACK,
+				   self->close_acked);
+	if (self->close_acked)
+		virtual_circuit_acked(session, part, false);
+	return NOPAL_STOP;
+}
+
+static enum nopal_verdict
+virtual_circuit_on_close_ack(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     struct nopal_segment *segment)
+{
+	struct virtual_circuit *self = nopal_state(session, part);
+	bool settled;
+
+	if (virtual_circuit_read_close(self, segment, &settled) &&
+	    self->closing)
+		virtual_circuit_acked(session, part, settled);
+	return NOPAL_STOP;
+}
+
+static void virtual_circuit_validate(const void *parameters,
+				     struct nopal_problems *problems)
+{
+	const struct virtual_circuit_parameters *set = parameters;
+
+	if (set->retry_most_ns < set->retry_ns)
+		nopal_problem(problems, "retry_most",
+			      "the longest wait is shorter than the first",
+			      "make retry_most at least retry");
+}
+
+static const struct nopal_parameter virtual_circuit_table[] = {
+	{ .name = "retry",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct virtual_circuit_parameters, retry_ns),
+	  .initial = "250ms",
+	  .least = "1ms",
+	  .most = "10s",
+	  .doc = "wait for the first answer, doubled each time" },
+	{ .name = "retry_most",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct virtual_circuit_parameters, retry_most_ns),
+	  .initial = "2s",
+	  .least = "1ms",
+	  .most = "60s",
+	  .doc = "the longest wait for an answer" },
+	{ .name = "attempts",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct virtual_circuit_parameters, attempts),
+	  .initial = "8",
+	  .least = "1",
+	  .most = "100",
+	  .doc = "requests without an answer before giving up" },
+	{ .name = "linger",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct virtual_circuit_parameters, linger_ns),
+	  .initial = "500ms",
+	  .least = "0ms",
+	  .most = "60s",
+	  .doc = "how long the side that acknowledged last still answers" },
+	{ 0 },
+};
+
+static const struct nopal_binding virtual_circuit_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, virtual_circuit_on_open_session),
+	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_any,
+		 .kinds = NOPAL_EVERY_KIND,
+		 .before = "liveness|duplicate_filter|acknowledgement|"
+			   "loss_detection|redundancy|flow_control"),
+	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_reply,
+		 .kinds = NOPAL_REPLIES),
+	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_connect,
+		 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_CONNECT),
+	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_accept,
+		 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_ACCEPT),
+	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_close,
+		 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_CLOSE),
+	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_close_ack,
+		 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_CLOSE_ACK),
+	NOPAL_ON(CLOSE_SESSION, virtual_circuit_on_close_session),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_virtual_circuit = {
+	.abi = NOPAL_ABI,
+	.name = "virtual_circuit",
+	.family = "base",
+	.summary = "open and close a session by handshake",
+	.provides =
+		(const struct nopal_role[]){ { "connection", true }, { 0 } },
+	.parameters_size = sizeof(struct virtual_circuit_parameters),
+	.parameters = virtual_circuit_table,
+	.validate = virtual_circuit_validate,
+	.shared =
+		(const struct nopal_shared[]){
+			[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local",
+						    NOPAL_WRITE, 1,
+						    "our first number" },
+			[VIRTUAL_CIRCUIT_PEER] = { "initial_peer", NOPAL_WRITE,
+						   1,
+						   "the peer's first number" },
+			{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[VIRTUAL_CIRCUIT_CONNECT] = { "connect",
+						      NOPAL_KIND_OPENING,
+						      "asks a listener to "
+						      "open" },
+			[VIRTUAL_CIRCUIT_ACCEPT] = { "accept",
+						     NOPAL_KIND_CONTROL,
+						     "opens, and confirms "
+						     "that" },
+			[VIRTUAL_CIRCUIT_CLOSE] = { "close", NOPAL_KIND_CONTROL,
+						    "no more messages will "
+						    "come" },
+			[VIRTUAL_CIRCUIT_CLOSE_ACK] = { "close_ack",
+							NOPAL_KIND_CONTROL,
+							"the close has "
+							"arrived" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[VIRTUAL_CIRCUIT_OPENING] = { "opening",
+						      virtual_circuit_when_opening },
+			[VIRTUAL_CIRCUIT_CLOSING] = { "closing",
+						      virtual_circuit_when_closing },
+			[VIRTUAL_CIRCUIT_LINGER] = { "linger",
+						     virtual_circuit_when_lingered },
+			{ 0 } },
+	.bindings = virtual_circuit_bindings,
+	.raises = (const char *const[]){ "SESSION_OPENED", "PEER_CLOSED",
+					 "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct virtual_circuit),
+	.admission =
+		(const struct nopal_admission[]){
+			{ .admit = virtual_circuit_admit } },
+};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * delivery_rate.h -- samples of the rate at which a path delivers.
+ *
+ * After Cheng, Cardwell, Yeganeh, Jacobson, Delivery Rate Estimation (IETF
+ * draft, 2017).  A departure takes along what had been delivered and lost until
+ * then; when it is acknowledged, what came on top, over the time that it took,
+ * is a sample.  The interval is the longer one of sending and acknowledging, so
+ * that a burst of acks is no burst of bandwidth.  For policies of this family:
+ * put DELIVERY_ATTRIBUTES first in the table of attributes.
+ */
+#ifndef NOPAL_DELIVERY_RATE_H
+#define NOPAL_DELIVERY_RATE_H
+
+#include "microprotocol.h"
+
+/* First in the policy's own table of attributes. */
+enum delivery_attribute {
+	DELIVERY_BEFORE,    /* bytes delivered at the departure, and flags */
+	DELIVERY_LOST,	    /* bytes lost at the departure */
+	DELIVERY_BEFORE_NS, /* when the last of them were delivered */
+	DELIVERY_FIRST_SENT_NS, /* departure that begins the interval */
+	DELIVERY_NEXT,		/* the policy's own begin here */
+};
+/* Low bits of DELIVERY_BEFORE. */
+enum {
+	DELIVERY_LIMITED = 1, /* the application had no more to send */
+	DELIVERY_MARKED = 2,  /* as the policy pleases */
+	DELIVERY_FLAG_BITS = 2,
+};
+
+#define DELIVERY_ATTRIBUTES                                                    \
+	[DELIVERY_BEFORE] = { .name = "delivered_before",                      \
+			      .access = NOPAL_WRITE,                           \
+			      .kinds = NOPAL_CARRIED,                          \
+			      .doc = "bytes delivered at the departure, "      \
+				     "times 4, and flags" },                   \
+	[DELIVERY_LOST] = { .name = "lost_before",                             \
+			    .access = NOPAL_WRITE,                             \
+			    .kinds = NOPAL_CARRIED,                            \
+			    .doc = "bytes lost at the departure" },            \
+	[DELIVERY_BEFORE_NS] = { .name = "delivered_before_ns",                \
+				 .access = NOPAL_WRITE,                        \
+				 .kinds = NOPAL_CARRIED,                       \
+				 .doc = "when they had been delivered" },      \
+	[DELIVERY_FIRST_SENT_NS] = { .name = "first_sent_ns",                  \
+				     .access = NOPAL_WRITE,                    \
+				     .kinds = NOPAL_CARRIED,                   \
+				     .doc = "departure that began the "        \
+					    "sample's interval" }
+
+struct delivery {
+	uint64_t delivered, lost; /* bytes, ever */
+	int64_t delivered_ns;
+	int64_t first_sent_ns;	/* begins the next sample's interval */
+	uint64_t limited_until; /* below this much delivered, samples are
+				   small because the application was */
+	/* The sample of the ack in work: of its segment that left last. */
+	struct delivery_sample {
+		bool any, limited;
+		uint64_t packet_number;
+		uint64_t delivered, lost; /* before it left */
+		int64_t delivered_ns, first_sent_ns, sent_ns;
+	} sample;
+};
+
+static inline void delivery_stamp(struct nopal_session *session,
+				  const struct nopal_part *part,
+				  struct delivery *delivery,
+				  struct nopal_segment *segment,
+				  uint64_t in_flight, bool marked)
+{
+	uint64_t flags = marked ? DELIVERY_MARKED : 0;
+
+	if (in_flight <= segment->body.length) {
+		delivery->delivered_ns = session->now_ns;
+		delivery->first_sent_ns = session->now_ns;
+	}
+	if (delivery->limited_until > delivery->delivered)
+		flags |= DELIVERY_LIMITED;
+	nopal_set(segment, part, DELIVERY_BEFORE,
+		  delivery->delivered << DELIVERY_FLAG_BITS | flags);
+	nopal_set(segment, part, DELIVERY_LOST, delivery->lost);
+	nopal_set(segment, part, DELIVERY_BEFORE_NS,
+		  (uint64_t)delivery->delivered_ns);
+	nopal_set(segment, part, DELIVERY_FIRST_SENT_NS,
+		  (uint64_t)delivery->first_sent_ns);
+}
+
+static inline bool delivery_is_marked(const struct nopal_part *part,
+				      const struct nopal_segment *segment)
+{
+	return nopal_get(segment, part, DELIVERY_BEFORE) & DELIVERY_MARKED;
+}
+
+static inline void delivery_take(struct nopal_session *session,
+				 const struct nopal_part *part,
+				 struct delivery *delivery,
+				 const struct nopal_segment *segment)
+{
+	uint64_t before = nopal_get(segment, part, DELIVERY_BEFORE);
+	struct delivery_sample *sample = &delivery->sample;
+
+	delivery->delivered += segment->body.length;
+	delivery->delivered_ns = session->now_ns;
+	if (sample->any && segment->packet_number < sample->packet_number)
+		return;
+	sample->any = true;
+	sample->limited = before & DELIVERY_LIMITED;
+	sample->packet_number = segment->packet_number;
+	sample->delivered = before >> DELIVERY_FLAG_BITS;
+	sample->lost = nopal_get(segment, part, DELIVERY_LOST);
+	sample->delivered_ns =
+		(int64_t)nopal_get(segment, part, DELIVERY_BEFORE_NS);
+	sample->first_sent_ns =
+		(int64_t)nopal_get(segment, part, DELIVERY_FIRST_SENT_NS);
+	sample->sent_ns = segment->departed_ns;
+}
+
+/* Was nothing at all delivered since the segment left? */
+static inline bool delivery_is_silent(const struct nopal_part *part,
+				      const struct delivery *delivery,
+				      const struct nopal_segment *segment)
+{
+	return nopal_get(segment, part, DELIVERY_BEFORE) >>
+		       DELIVERY_FLAG_BITS ==
+	       delivery->delivered;
+}
+
+/* The interval of the sample; its departure begins the next one. */
+static inline int64_t delivery_interval(struct nopal_session *session,
+					struct delivery *delivery)
+{
+	const struct delivery_sample *sample = &delivery->sample;
+	int64_t acked_in = session->now_ns - sample->delivered_ns;
+	int64_t sent_in = sample->sent_ns - sample->first_sent_ns;
+
+	delivery->first_sent_ns = sample->sent_ns;
+	return acked_in > sent_in ? acked_in : sent_in;
+}
+
+#endif

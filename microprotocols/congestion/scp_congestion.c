@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scp_congestion -- keep a constant few bytes queued, for smooth streaming.
+ *
+ *   slow start --queue or loss--> steady <--resolved-- congested
+ *       ^                           |                    ^
+ *       +--- timeout: from one segment        loss: half of the window
+ *
+ * Once a round, in the steady state, the window becomes what the path held
+ * without a queue (the rate at which bytes arrived, times the least round trip)
+ * and `extra` on top: where the path has room that grows by `extra` a round, and
+ * where it is full it stays put.  The rate spreads the window over a round trip.
+ *
+ * Paper:     Cen, Pu, Walpole, Flow and congestion control for Internet media
+ *            streaming applications, MMCN 1998; as a policy: Bridges et al.,
+ *            CTP, ToN 2007, section III.D (b).
+ * Differs:   counts bytes; a round is a span of packet numbers; the state
+ *            congested lasts until all is resolved that was out at the
+ *            reduction; a round in which the application limits changes nothing
+ *            (the paper's paused state); the rate has a quarter of slack, so
+ *            that the window, not the rate, sets the pace.
+ * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
+ * Provides:  congestion_policy.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes congestion_window_bytes, sending_rate_bps; reads
+ *            smoothed_rtt_ns, minimum_rtt_ns, app_limited.
+ * Parameters: initial (default 4seg): first window; extra (default 3seg): bytes
+ *            that may lie in queues.
+ */
+#include "microprotocol.h"
+
+enum {
+	SCP_CONGESTION_WINDOW,
+	SCP_CONGESTION_RATE,
+	SCP_CONGESTION_SRTT,
+	SCP_CONGESTION_LEAST_RTT,
+	SCP_CONGESTION_APP_LIMITED,
+};
+enum scp_congestion_mode {
+	SCP_CONGESTION_SLOW_START,
+	SCP_CONGESTION_STEADY,
+	SCP_CONGESTION_CONGESTED,
+};
+enum {
+	SCP_CONGESTION_LEAST_SEGMENTS = 2,
+	/* Rate over window / round trip: 5/4 steady, 2 where it doubles. */
+	SCP_CONGESTION_SLACK = 5,
+	SCP_CONGESTION_START_SLACK = 8,
+	SCP_CONGESTION_SLACK_PER = 4,
+};
+#define SCP_CONGESTION_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
+
+struct scp_congestion_parameters {
+	int64_t initial;
+	int64_t extra;
+};
+
+struct scp_congestion {
+	enum scp_congestion_mode mode;
+	uint64_t reduced_at;   /* packets below were out at the reduction */
+	uint64_t timed_out_at; /* packets below were out at the timeout */
+	uint64_t round_end;    /* packet number that ends the round */
+	int64_t round_began_ns;
+	int64_t round_bytes; /* arrived in the round */
+	bool round_limited;  /* the application was the limit in it */
+};
+
+static void scp_congestion_set(struct nopal_session *session,
+			       const struct nopal_part *part, int64_t window)
+{
+	const struct scp_congestion *scp = nopal_state(session, part);
+	int64_t srtt = nopal_shared(session, part, SCP_CONGESTION_SRTT);
+	uint64_t slack = scp->mode == SCP_CONGESTION_SLOW_START
+				 ? SCP_CONGESTION_START_SLACK
+				 : SCP_CONGESTION_SLACK;
+
+	nopal_share(session, part, SCP_CONGESTION_WINDOW, window);
+	if (srtt > 0)
+		nopal_share(
+			session, part, SCP_CONGESTION_RATE,
+			(int64_t)nopal_scale((uint64_t)window * slack /
+						     SCP_CONGESTION_SLACK_PER,
+					     SCP_CONGESTION_BYTE_BITS_NS,
+					     (uint64_t)srtt));
+}
+
+static enum nopal_verdict scp_congestion_on_lost(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct scp_congestion *scp = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, SCP_CONGESTION_WINDOW) / 2;
+	int64_t least = SCP_CONGESTION_LEAST_SEGMENTS *
+			(int64_t)nopal_body_limit(session);
+
+	if (segment->packet_number < scp->reduced_at)
+		return NOPAL_CONTINUE;
+	scp->mode = SCP_CONGESTION_CONGESTED;
+	scp->reduced_at = nopal_next_packet_number(session);
+	scp_congestion_set(session, part, window > least ? window : least);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+scp_congestion_on_timeout(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct scp_congestion *scp = nopal_state(session, part);
+
+	if (segment->packet_number < scp->timed_out_at)
+		return NOPAL_CONTINUE;
+	scp->mode = SCP_CONGESTION_SLOW_START;
+	scp->reduced_at = nopal_next_packet_number(session);
+	scp->timed_out_at = scp->reduced_at;
+	scp_congestion_set(session, part, nopal_body_limit(session));
+	return NOPAL_CONTINUE;
+}
+
+/* What the path would hold, at the round's rate, without a queue. */
+static int64_t scp_congestion_held(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	const struct scp_congestion *scp = nopal_state(session, part);
+	int64_t elapsed = session->now_ns - scp->round_began_ns;
+	int64_t least = nopal_shared(session, part, SCP_CONGESTION_LEAST_RTT);
+
+	if (elapsed < least)
+		elapsed = least;
+	if (elapsed <= 0)
+		return scp->round_bytes;
+	return (int64_t)nopal_scale((uint64_t)scp->round_bytes, (uint64_t)least,
+				    (uint64_t)elapsed);
+}
+
+static void scp_congestion_end_round(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	const struct scp_congestion_parameters *set = nopal_parameters(part);
+	struct scp_congestion *scp = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, SCP_CONGESTION_WINDOW);
+	int64_t held = scp_congestion_held(session, part);
+
+	if (scp->mode == SCP_CONGESTION_SLOW_START) {
+		int64_t queued = scp->round_bytes - held;
+
+		if (queued > set->extra)
+			scp->mode = SCP_CONGESTION_STEADY;
+	} else if (scp->mode == SCP_CONGESTION_STEADY && !scp->round_limited) {
+		/* Never faster than one `extra` a round. */
+		window =
+			held < window ? held + set->extra : window + set->extra;
+	}
+	scp_congestion_set(session, part, window);
+}
+
+static void scp_congestion_begin_round(struct nopal_session *session,
+				       struct scp_congestion *scp)
+{
+	scp->round_end = nopal_next_packet_number(session);
+	scp->round_began_ns = session->now_ns;
+	scp->round_bytes = 0;
+	scp->round_limited = false;
+}
+
+static enum nopal_verdict scp_congestion_on_ack(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_ack *ack)
+{
+	struct scp_congestion *scp = nopal_state(session, part);
+	int64_t acked = (int64_t)ack->newly_acked_bytes;
+	bool limited = nopal_shared(session, part, SCP_CONGESTION_APP_LIMITED);
+
+	scp->round_bytes += acked;
+	scp->round_limited |= limited;
+	if (scp->mode == SCP_CONGESTION_CONGESTED &&
+	    nopal_oldest_departure(session) >= scp->reduced_at) {
+		scp->mode = SCP_CONGESTION_STEADY;
+		scp_congestion_begin_round(session, scp);
+	} else if (scp->mode == SCP_CONGESTION_SLOW_START && !limited) {
+		nopal_shared(session, part, SCP_CONGESTION_WINDOW) += acked;
+	}
+	if (acked && ack->largest >= scp->round_end) {
+		scp_congestion_end_round(session, part);
+		scp_congestion_begin_round(session, scp);
+	}
+	return NOPAL_CONTINUE;
+}
+
+static int scp_congestion_open(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	const struct scp_congestion_parameters *set = nopal_parameters(part);
+	struct scp_congestion *scp = nopal_state(session, part);
+
+	scp->round_began_ns = session->now_ns;
+	nopal_share(session, part, SCP_CONGESTION_WINDOW, set->initial);
+	return 0;
+}
+
+static const struct nopal_parameter scp_congestion_table[] = {
+	{ .name = "initial",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct scp_congestion_parameters, initial),
+	  .initial = "4seg",
+	  .least = "1seg",
+	  .most = "1000seg",
+	  .doc = "first window" },
+	{ .name = "extra",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct scp_congestion_parameters, extra),
+	  .initial = "3seg",
+	  .least = "1seg",
+	  .most = "100seg",
+	  .doc = "bytes that may lie in queues, and growth a round" },
+	{ 0 },
+};
+
+static const struct nopal_binding scp_congestion_bindings[] = {
+	/* Before what is lost is asked to leave again. */
+	NOPAL_ON(SEGMENT_LOST, scp_congestion_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, scp_congestion_on_timeout,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, scp_congestion_on_ack,
+		 .after = "loss_detection"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_scp_congestion = {
+	.abi = NOPAL_ABI,
+	.name = "scp_congestion",
+	.family = "congestion",
+	.summary = "keep a constant few bytes queued, for smooth streaming",
+	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "it acts on what arrived and what did not" },
+			{ "rtt", "the round trip is what it watches" },
+			{ "window_mechanism",
+			  "somebody has to keep the window" },
+			{ "rate_mechanism", "somebody has to keep the rate" },
+			{ 0 } },
+	.parameters_size = sizeof(struct scp_congestion_parameters),
+	.parameters = scp_congestion_table,
+	.shared =
+		(const struct nopal_shared[]){
+			[SCP_CONGESTION_WINDOW] = { "congestion_window_bytes",
+						    NOPAL_WRITE, 0,
+						    "room on the network" },
+			[SCP_CONGESTION_RATE] = { "sending_rate_bps",
+						  NOPAL_WRITE, 0,
+						  "bits of bodies a second; 0: "
+						  "no "
+						  "limit" },
+			[SCP_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ,
+						  0,
+						  "what the window is spread "
+						  "over" },
+			[SCP_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns",
+						       NOPAL_READ, 0,
+						       "the round trip without "
+						       "a "
+						       "queue" },
+			[SCP_CONGESTION_APP_LIMITED] = { "app_limited",
+							 NOPAL_READ_OPTIONAL, 0,
+							 "1: the window was "
+							 "not what "
+							 "limited us" },
+			{ 0 } },
+	.bindings = scp_congestion_bindings,
+	.state_size = sizeof(struct scp_congestion),
+	.open = scp_congestion_open,
+};

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * windowed_flow -- the receiver says how far the sender may go.
+ *
+ * The grant is an edge: a segment may leave when its number is below it.  Both
+ * sides begin with the edge `initial` segments beyond the first number; from
+ * then on the receiver tells it.  With W = buffer / full segment, and H = what
+ * the whole messages hold that arrived and were not consumed, in full segments,
+ *
+ *   edge = progress + W - H, and it never retreats.
+ *
+ * Where unseen segments are still needed (reliability_unmet), progress counts
+ * the segments that arrived, so that what is missing keeps its place in the
+ * buffer.  Where nobody sends them again, progress is one past the highest
+ * number that arrived or that the sender says it used (probe): what got lost
+ * takes no credit with it.  A message in the making is not counted in H: only
+ * more segments can complete it; the session's budget bounds it.
+ *
+ * The edge is told when it moved by a quarter of the window, on every probe,
+ * and repeatedly while the sender may still live on `initial`.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), windowed.
+ * Differs:   grants an edge, not an amount, so that a repeated or late grant
+ *            does no harm; a sender that is blocked probes.
+ * Needs:     segment_numbers.
+ * Provides:  flow_control.
+ * Excludes:  nothing.
+ * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEGMENT_FROM_NET,
+ *            SEGMENT_VERIFIED, MSG_FROM_NET, MSG_CONSUMED, TURN_END.
+ * Raises:    nothing.
+ * Holds:     send (sticky): until the number is below the peer's edge.
+ * Wire:      kinds window (edge, 4) and probe (next number to be used, 4).
+ * Shares:    writes flow_blocked; reads initial_local, initial_peer,
+ *            reliability_unmet.
+ * Parameters: buffer (default 4MiB): bytes of messages that the receiver holds;
+ *            initial (default 64): segments that may leave before the first
+ *            window; probe (default 100ms): time between probes, at first.
+ */
+#include "microprotocol.h"
+
+enum { WINDOWED_FLOW_NUMBER, WINDOWED_FLOW_CHARGE };
+enum {
+	WINDOWED_FLOW_BLOCKED,
+	WINDOWED_FLOW_INITIAL_LOCAL,
+	WINDOWED_FLOW_INITIAL_PEER,
+	WINDOWED_FLOW_UNMET,
+};
+enum { WINDOWED_FLOW_WINDOW, WINDOWED_FLOW_PROBE };
+enum { WINDOWED_FLOW_PROBE_DUE };
+enum {
+	WINDOWED_FLOW_WIRE_BYTES = 4,
+	WINDOWED_FLOW_TELL_PART = 4,	/* of the window: when to tell */
+	WINDOWED_FLOW_MOST_BACKOFF = 6, /* probe intervals double as often */
+	/* Beyond what any buffer holds: such an edge is not believed. */
+	WINDOWED_FLOW_MOST_SEGMENTS = 1 << 24,
+};
+
+struct windowed_flow_parameters {
+	int64_t buffer;
+	int64_t initial;
+	int64_t probe;
+};
+
+struct windowed_flow {
+	/* as a sender */
+	struct nopal_queue waiting; /* in the order of their numbers */
+	uint64_t edge;		    /* numbers below may leave */
+	uint64_t next;		    /* one past the highest number seen here */
+	uint32_t backoff;
+
+	/* as a receiver */
+	uint64_t first;	  /* the peer's first number */
+	uint64_t arrived; /* segments */
+	uint64_t
+		highest; /* one past the highest number, as arrived or probed */
+	uint64_t granted; /* edge: what may arrive */
+	uint64_t told;	  /* edge as last told */
+	uint64_t told_at; /* `arrived` then */
+	int64_t held_bytes;
+	bool asked; /* by a probe */
+};
+
+/* The number nearest to `near` whose low 32 bits are `wire`. */
+static uint64_t windowed_flow_expand(uint64_t wire, uint64_t near)
+{
+	uint32_t ahead = (uint32_t)wire - (uint32_t)near;
+
+	if (ahead <= INT32_MAX)
+		return near + ahead;
+	ahead = (uint32_t)near - (uint32_t)wire;
+	return near > ahead ? near - ahead : 0;
+}
+
+/* One number, four bytes, and nothing behind it. */
+static bool windowed_flow_read(const struct nopal_segment *segment,
+			       uint64_t near, uint64_t *ret_number)
+{
+	struct nopal_reader reader = {
+		.at = segment->body.bytes,
+		.end = segment->body.bytes + segment->body.length,
+	};
+	uint64_t wire = nopal_read(&reader, WINDOWED_FLOW_WIRE_BYTES);
+
+	if (!nopal_read_complete(&reader))
+		return false;
+	*ret_number = windowed_flow_expand(wire, near);
+	return true;
+}
+
+static void windowed_flow_say(struct nopal_session *session,
+			      const struct nopal_part *part, unsigned kind,
+			      uint64_t number)
+{
+	uint8_t *bytes;
+	struct nopal_writer writer;
+	struct nopal_segment *segment = nopal_control_new(
+		session, part, kind, WINDOWED_FLOW_WIRE_BYTES, &bytes);
+
+	if (!segment)
+		return;
+	writer = (struct nopal_writer){ bytes, bytes,
+					bytes + WINDOWED_FLOW_WIRE_BYTES,
+					false };
+	nopal_write(&writer, (uint32_t)number, WINDOWED_FLOW_WIRE_BYTES);
+	nopal_control_send(session, segment, WINDOWED_FLOW_WIRE_BYTES);
+}
+
+/* ------------------------------------------------------------- the sender */
+
+static bool windowed_flow_may_go(const struct windowed_flow *flow,
+				 const struct nopal_part *part,
+				 const struct nopal_segment *segment)
+{
+	return nopal_get(segment, part, WINDOWED_FLOW_NUMBER) < flow->edge;
+}
+
+static void windowed_flow_set_blocked(struct nopal_session *session,
+				      const struct nopal_part *part)
+{
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
+	struct windowed_flow *flow = nopal_state(session, part);
+	bool blocked = flow->waiting.count > 0;
+
+	nopal_share(session, part, WINDOWED_FLOW_BLOCKED, blocked);
+	if (!blocked)
+		nopal_timer_stop(session, part, WINDOWED_FLOW_PROBE_DUE);
+	else if (!nopal_timer_running(session, part, WINDOWED_FLOW_PROBE_DUE))
+		nopal_timer_start(session, part, WINDOWED_FLOW_PROBE_DUE,
+				  session->now_ns +
+					  (set->probe << flow->backoff));
+}
+
+static void windowed_flow_drain(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+	struct nopal_segment *segment;
+
+	while (flow->waiting.count &&
+	       (segment = nopal_queue_first(session, &flow->waiting)) != NULL) {
+		bool held = nopal_holds(part, segment, NOPAL_SEND);
+
+		if (held && !windowed_flow_may_go(flow, part, segment))
+			break;
+		nopal_queue_pop(&flow->waiting);
+		if (held)
+			nopal_release(session, part, segment, NOPAL_SEND);
+	}
+	windowed_flow_set_blocked(session, part);
+}
+
+static enum nopal_verdict windowed_flow_on_to_net(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t number = nopal_get(segment, part, WINDOWED_FLOW_NUMBER);
+
+	if (number >= flow->next)
+		flow->next = number + 1;
+	if (!flow->waiting.count && windowed_flow_may_go(flow, part, segment)) {
+		nopal_release(session, part, segment, NOPAL_SEND);
+		return NOPAL_CONTINUE;
+	}
+	if (nopal_queue_push(session, &flow->waiting, segment) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to queue for the peer's window");
+	else
+		windowed_flow_set_blocked(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict windowed_flow_on_window(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t edge;
+
+	if (!windowed_flow_read(segment, flow->edge, &edge) ||
+	    edge > flow->next + WINDOWED_FLOW_MOST_SEGMENTS)
+		return NOPAL_CONTINUE;
+	if (edge <= flow->edge)
+		return NOPAL_CONTINUE;
+	flow->edge = edge;
+	flow->backoff = 0;
+	nopal_timer_stop(session, part, WINDOWED_FLOW_PROBE_DUE);
+	windowed_flow_drain(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* What waits has not used its number: the peer is told of the first of them. */
+static void windowed_flow_when_probe_due(struct nopal_session *session,
+					 const struct nopal_part *part)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+	const struct nopal_segment *segment =
+		nopal_queue_first(session, &flow->waiting);
+
+	if (segment) {
+		windowed_flow_say(
+			session, part, WINDOWED_FLOW_PROBE,
+			nopal_get(segment, part, WINDOWED_FLOW_NUMBER));
+		if (flow->backoff < WINDOWED_FLOW_MOST_BACKOFF)
+			flow->backoff++;
+	}
+	windowed_flow_set_blocked(session, part);
+}
+
+/* ----------------------------------------------------------- the receiver */
+
+static uint64_t windowed_flow_segments(struct nopal_session *session,
+				       int64_t bytes)
+{
+	uint32_t full = nopal_body_limit(session);
+
+	return ((uint64_t)bytes + full - 1) / full;
+}
+
+/* The window; what both sides begin with is granted already. */
+static uint64_t windowed_flow_size(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
+	uint64_t window = windowed_flow_segments(session, set->buffer);
+
+	return window > (uint64_t)set->initial ? window
+					       : (uint64_t)set->initial;
+}
+
+static void windowed_flow_move(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t held = windowed_flow_segments(session, flow->held_bytes);
+	uint64_t edge = windowed_flow_size(session, part);
+
+	edge += nopal_shared(session, part, WINDOWED_FLOW_UNMET)
+			? flow->first + flow->arrived
+			: flow->highest;
+	edge = edge > held ? edge - held : 0;
+	if (edge > flow->granted)
+		flow->granted = edge;
+}
+
+static bool windowed_flow_is_news(struct nopal_session *session,
+				  const struct nopal_part *part)
+{
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
+	const struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t initial = (uint64_t)set->initial;
+	uint64_t step =
+		windowed_flow_size(session, part) / WINDOWED_FLOW_TELL_PART;
+
+	if (flow->asked || flow->granted - flow->told >= step)
+		return true;
+	/* The first window may have been lost: the peer lives on `initial`. */
+	return flow->highest <= flow->first + initial &&
+	       (flow->arrived - flow->told_at) * WINDOWED_FLOW_TELL_PART >=
+		       initial;
+}
+
+static enum nopal_verdict
+windowed_flow_on_turn_end(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_session *subject)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+
+	(void)subject;
+	if (!nopal_session_is_open(session))
+		return NOPAL_CONTINUE;
+	windowed_flow_move(session, part);
+	if (!windowed_flow_is_news(session, part))
+		return NOPAL_CONTINUE;
+	flow->asked = false;
+	flow->told = flow->granted;
+	flow->told_at = flow->arrived;
+	windowed_flow_say(session, part, WINDOWED_FLOW_WINDOW, flow->granted);
+	return NOPAL_CONTINUE;
+}
+
+/* Answered once a turn, however many come.  The sender cannot have used numbers
+ * that were not granted. */
+static enum nopal_verdict windowed_flow_on_probe(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t next;
+
+	if (!windowed_flow_read(segment, flow->granted, &next) ||
+	    next > flow->granted)
+		return NOPAL_CONTINUE;
+	flow->asked = true;
+	if (next > flow->highest)
+		flow->highest = next;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+windowed_flow_on_verified(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t number = nopal_get(segment, part, WINDOWED_FLOW_NUMBER);
+
+	flow->arrived++;
+	if (number >= flow->highest)
+		flow->highest = number + 1;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+windowed_flow_on_message(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_message *message)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+
+	nopal_set(message, part, WINDOWED_FLOW_CHARGE, message->length);
+	flow->held_bytes += (int64_t)message->length;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+windowed_flow_on_consumed(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_message *message)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+
+	flow->held_bytes -=
+		(int64_t)nopal_get(message, part, WINDOWED_FLOW_CHARGE);
+	nopal_set(message, part, WINDOWED_FLOW_CHARGE, 0);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict windowed_flow_on_opened(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_session *subject)
+{
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
+	struct windowed_flow *flow = nopal_state(session, part);
+
+	(void)subject;
+	flow->next = (uint64_t)nopal_shared(session, part,
+					    WINDOWED_FLOW_INITIAL_LOCAL);
+	flow->edge = flow->next + (uint64_t)set->initial;
+	flow->first = (uint64_t)nopal_shared(session, part,
+					     WINDOWED_FLOW_INITIAL_PEER);
+	flow->highest = flow->first;
+	flow->granted = flow->first + (uint64_t)set->initial;
+	flow->told = flow->granted;
+	windowed_flow_drain(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter windowed_flow_table[] = {
+	{ .name = "buffer",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct windowed_flow_parameters, buffer),
+	  .initial = "4MiB",
+	  .least = "16KiB",
+	  .most = "1GiB",
+	  .doc = "bytes of messages that the receiver holds" },
+	{ .name = "initial",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct windowed_flow_parameters, initial),
+	  .initial = "64",
+	  .least = "4",
+	  .most = "4096",
+	  .wire = true,
+	  .doc = "segments that may leave before the first window" },
+	{ .name = "probe",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct windowed_flow_parameters, probe),
+	  .initial = "100ms",
+	  .least = "1ms",
+	  .most = "10s",
+	  .doc = "time between probes of a blocked sender, at first" },
+	{ 0 },
+};
+
+static const struct nopal_binding windowed_flow_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, windowed_flow_on_opened),
+	NOPAL_ON(SEGMENT_TO_NET, windowed_flow_on_to_net,
+		 .before = "window_mechanism"),
+	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_window,
+		 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_WINDOW),
+	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_probe,
+		 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_PROBE),
+	NOPAL_ON(SEGMENT_VERIFIED, windowed_flow_on_verified,
+		 .before = "message_segments"),
+	/* A message that an order discards was charged, and is credited. */
+	NOPAL_ON(MSG_FROM_NET, windowed_flow_on_message, .before = "order"),
+	NOPAL_ON(MSG_CONSUMED, windowed_flow_on_consumed),
+	NOPAL_ON(TURN_END, windowed_flow_on_turn_end,
+		 .before = "window_mechanism"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_windowed_flow = {
+	.abi = NOPAL_ABI,
+	.name = "windowed_flow",
+	.family = "flow",
+	.summary = "the receiver says how far the sender may go",
+	.provides =
+		(const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "segment_numbers",
+			  "grants are made in segment numbers" },
+			{ 0 } },
+	.parameters_size = sizeof(struct windowed_flow_parameters),
+	.parameters = windowed_flow_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[WINDOWED_FLOW_NUMBER] = { .name = "segment_number",
+						   .access = NOPAL_READ,
+						   .doc = "what the edge is "
+							  "about" },
+			[WINDOWED_FLOW_CHARGE] = { .name = "flow_charge",
+						   .access = NOPAL_WRITE,
+						   .doc = "bytes of the buffer "
+							  "that "
+							  "the message takes" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[WINDOWED_FLOW_BLOCKED] = { "flow_blocked", NOPAL_WRITE,
+						    0,
+						    "1: segments wait for the "
+						    "peer's "
+						    "window" },
+			[WINDOWED_FLOW_INITIAL_LOCAL] = { "initial_local",
+							  NOPAL_READ_OPTIONAL,
+							  1,
+							  "our first number" },
+			[WINDOWED_FLOW_INITIAL_PEER] = { "initial_peer",
+							 NOPAL_READ_OPTIONAL, 1,
+							 "the peer's first "
+							 "number" },
+			[WINDOWED_FLOW_UNMET] = { "reliability_unmet",
+						  NOPAL_READ_OPTIONAL, 0,
+						  "1: an unseen segment is "
+						  "still "
+						  "needed" },
+			{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[WINDOWED_FLOW_WINDOW] = { "window", NOPAL_KIND_CONTROL,
+						   "the edge that is granted" },
+			[WINDOWED_FLOW_PROBE] = { "probe", NOPAL_KIND_CONTROL,
+						  "a blocked sender asks for "
+						  "it" },
+			{ 0 } },
+	.holds = (const struct nopal_hold[]){ { "the peer's window", NOPAL_SEND,
+						NOPAL_DATA, true },
+					      { 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[WINDOWED_FLOW_PROBE_DUE] = { "probe",
+						      windowed_flow_when_probe_due },
+			{ 0 } },
+	.bindings = windowed_flow_bindings,
+	.state_size = sizeof(struct windowed_flow),
+};

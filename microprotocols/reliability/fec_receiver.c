@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fec_receiver.c -- blocks of forward_error_correction as they arrive: a bounded
+ * ring of them, each rebuilt once, when k of its n symbols are there.
+ */
+#include "fec.h"
+
+/* Block numbers travel truncated: none is farther than this from its like. */
+#define FEC_REACH (UINT64_C(1) << (8 * FEC_BLOCK_BYTES - 1))
+
+struct nopal__block *nopal__fec_find(struct nopal_session *session,
+				     const struct nopal_part *part,
+				     uint64_t number)
+{
+	const struct forward_error_correction_parameters *set =
+		nopal_parameters(part);
+	struct forward_error_correction *self = nopal_state(session, part);
+	uint64_t blocks = (uint64_t)set->blocks;
+	struct nopal__block *block;
+
+	if (number < FEC_FIRST_BLOCK || number > self->newest + FEC_REACH ||
+	    (number < self->newest && self->newest - number >= blocks))
+		return NULL;
+	if (!self->blocks)
+		self->blocks =
+			nopal_alloc(session, blocks * sizeof(*self->blocks));
+	if (!self->blocks)
+		return NULL;
+	if (number > self->newest) {
+		self->newest = number;
+		nopal_serial_seen(session, part, FEC_BLOCK, number);
+	}
+	block = &self->blocks[number % blocks];
+	if (block->number != number)
+		block = nopal__fec_begin(session, part, block, number);
+	return block && !block->closed ? block : NULL;
+}
+
+/* What was rebuilt is believed when it is a segment of this place, whole, with
+ * nothing but padding behind it. */
+static struct nopal_segment *fec_unpack(struct nopal_session *session,
+					const struct nopal_part *part,
+					const struct nopal__block *block,
+					uint8_t index, const uint8_t *symbol)
+{
+	struct nopal_reader reader = { .at = symbol,
+				       .end = symbol + block->length };
+	uint32_t length = (uint32_t)nopal_read(&reader, FEC_LENGTH_BYTES);
+	const uint8_t *bytes = nopal_read_bytes(&reader, length);
+	struct nopal_segment *segment;
+
+	if (!length || reader.bad)
+		return NULL;
+	while (nopal_read_left(&reader))
+		if (nopal_read(&reader, 1))
+			return NULL;
+	segment = nopal_segment_unpack(session, bytes, length);
+	if (!segment)
+		return NULL;
+	if (nopal_get(segment, part, FEC_BLOCK) == block->number &&
+	    nopal_get(segment, part, FEC_INDEX) == index)
+		return segment;
+	nopal_segment_drop(session, segment);
+	return NULL;
+}
+
+static void fec_raise_rebuilt(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      const struct nopal__block *block,
+			      const struct nopal__erasure_task *task)
+{
+	uint32_t i;
+
+	for (i = 0; i < task->missing; i++) {
+		struct nopal_segment *segment =
+			fec_unpack(session, part, block, task->missing_index[i],
+				   task->rebuilt[i]);
+
+		if (!segment)
+			continue;
+		nopal_raise_SEGMENT_FROM_NET(session, segment);
+		nopal_segment_drop(session, segment);
+	}
+}
+
+/* As many symbols are there as the block has sources: it is closed now, once,
+ * whatever comes out, and the segments that are raised find it so. */
+static void fec_rebuild(struct nopal_session *session,
+			const struct nopal_part *part,
+			struct nopal__block *block)
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+	uint8_t missing[NOPAL__ERASURE_MOST];
+	uint8_t *symbol[NOPAL__ERASURE_MOST], *rebuilt[NOPAL__ERASURE_MOST];
+	struct nopal__erasure_task task = {
+		.sources = block->sources,
+		.length = block->length,
+		.index = block->index,
+		.symbol = symbol,
+		.missing = nopal__block_missing(block, missing),
+		.missing_index = missing,
+		.rebuilt = rebuilt,
+	};
+	uint32_t i;
+
+	block->closed = true;
+	if (!task.missing)
+		return;
+	if (!self->rebuilt)
+		self->rebuilt = nopal_alloc(
+			session, (size_t)self->erasure.parities * self->room);
+	if (!self->rebuilt)
+		return;
+	nopal__block_pad(block, symbol);
+	for (i = 0; i < task.missing; i++)
+		rebuilt[i] = self->rebuilt + (size_t)i * self->room;
+	if (nopal__erasure_rebuild(&self->erasure, &task))
+		fec_raise_rebuilt(session, part, block, &task);
+}
+
+void nopal__fec_arrived(struct nopal_session *session,
+			const struct nopal_part *part,
+			struct nopal__block *block, uint32_t index,
+			uint32_t bytes)
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+
+	if (!nopal__block_add(block, index, bytes))
+		return;
+	if (block->sources && block->arrived >= block->sources)
+		fec_rebuild(session, part, block);
+	else if (block->arrived == self->erasure.sources)
+		block->closed = true; /* all k sources of a full block */
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fec_sender.c -- blocks of forward_error_correction as they are made: members
+ * are packed when their block is closed, and parity is computed over them.
+ */
+#include "fec.h"
+
+struct nopal__block *nopal__fec_begin(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      struct nopal__block *block,
+				      uint64_t number)
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+	uint32_t k = self->erasure.sources;
+	void *memory;
+
+	if (!block->symbols) {
+		memory = nopal_alloc(session,
+				     nopal__block_memory(k, self->room));
+		if (!memory)
+			return NULL;
+		nopal__block_init(block, k, self->room, memory);
+	}
+	nopal__block_reset(block, number);
+	return block;
+}
+
+/* The acknowledgement that rides on a departure is not part of the segment:
+ * another departure has another, and the symbol must be the same. */
+uint32_t nopal__fec_pack(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment,
+			 const struct nopal__block *block)
+{
+	uint8_t *symbol = nopal__block_symbol(block, block->arrived);
+	struct nopal_writer head = { .at = symbol,
+				     .end = symbol + FEC_LENGTH_BYTES };
+	uint64_t floor = nopal_get(segment, part, FEC_ACK_FLOOR);
+	uint32_t length;
+
+	if (nopal_has(part, FEC_ACK_FLOOR))
+		nopal_set(segment, part, FEC_ACK_FLOOR, 0);
+	length = nopal_segment_pack(session, segment, symbol + FEC_LENGTH_BYTES,
+				    block->room - FEC_LENGTH_BYTES);
+	if (nopal_has(part, FEC_ACK_FLOOR))
+		nopal_set(segment, part, FEC_ACK_FLOOR, floor);
+	nopal_write(&head, length, FEC_LENGTH_BYTES);
+	return length ? length + FEC_LENGTH_BYTES : 0;
+}
+
+/* Packs the members, padded to the longest; returns its bytes, or 0. */
+static uint32_t fec_pack_members(struct nopal_session *session,
+				 const struct nopal_part *part,
+				 uint8_t *symbol[])
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+	struct nopal__block *block =
+		nopal__fec_begin(session, part, &self->outgoing, self->number);
+	uint32_t i, bytes;
+
+	for (i = 0; block && i < self->members; i++) {
+		struct nopal_segment *segment =
+			nopal_segment_find(session, self->member[i]);
+
+		bytes = segment ? nopal__fec_pack(session, part, segment, block)
+				: 0;
+		if (!bytes)
+			return 0;
+		if (bytes > block->length)
+			block->length = bytes;
+		nopal__block_add(block, i, bytes);
+	}
+	if (!block)
+		return 0;
+	block->sources = self->members;
+	nopal__block_pad(block, symbol);
+	return block->length;
+}
+
+/* A parity segment with its head; the symbol goes to *ret_symbol. */
+static struct nopal_segment *fec_parity_new(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    uint32_t row, uint32_t length,
+					    uint8_t **ret_symbol)
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+	struct nopal_writer head;
+	struct nopal_segment *segment;
+	uint8_t *bytes;
+
+	segment = nopal_control_new(session, part, FEC_PARITY,
+				    FEC_HEAD_BYTES + length, &bytes);
+	if (!segment)
+		return NULL;
+	nopal_set(segment, part, FEC_BLOCK, self->number);
+	nopal_set(segment, part, FEC_INDEX, self->erasure.sources + row);
+	head = (struct nopal_writer){ .at = bytes,
+				      .end = bytes + FEC_HEAD_BYTES };
+	nopal_write(&head, self->members, 1);
+	nopal_write(&head, self->members + self->erasure.parities, 1);
+	nopal_write(&head, length, FEC_LENGTH_BYTES);
+	*ret_symbol = bytes + FEC_HEAD_BYTES;
+	return segment;
+}
+
+/* Makes the parity of the block; returns how many segments. */
+static uint32_t fec_make_parity(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_segment *parity[])
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+	uint8_t *source[NOPAL__ERASURE_MOST], *symbol[NOPAL__ERASURE_MOST];
+	uint32_t length = fec_pack_members(session, part, source);
+	uint32_t rows;
+
+	if (!length || FEC_HEAD_BYTES + length >
+			       nopal_control_limit(session, part, FEC_PARITY))
+		return 0;
+	for (rows = 0; rows < self->erasure.parities; rows++) {
+		parity[rows] = fec_parity_new(session, part, rows, length,
+					      &symbol[rows]);
+		if (!parity[rows])
+			break;
+	}
+	nopal__erasure_encode(&self->erasure, self->members, rows, length,
+			      source, symbol);
+	return rows;
+}
+
+/* The next block is open before anything is let go: what is let go may come
+ * back here. */
+void nopal__fec_close_block(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    void (*leave)(struct nopal_session *session,
+					  struct nopal_segment *segment))
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+	struct nopal_segment *parity[NOPAL__ERASURE_MOST];
+	uint32_t rows = fec_make_parity(session, part, parity);
+	uint32_t i;
+
+	nopal_timer_stop(session, part, FEC_FLUSH);
+	for (i = 0; i < self->members; i++) {
+		struct nopal_segment *segment =
+			nopal_segment_find(session, self->member[i]);
+
+		if (segment)
+			nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+	}
+	self->members = 0;
+	self->number++;
+	for (i = 0; i < rows; i++)
+		leave(session, parity[i]);
+}

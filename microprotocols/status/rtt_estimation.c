@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rtt_estimation -- how long a round trip takes, and how long to wait for one.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.B; Jacobson, Congestion
+ *            avoidance and control, SIGCOMM 1988; RFC 6298, section 2.
+ * Differs:   every departure has a number of its own, so a resend gives as good
+ *            a sample as a first departure (no rule of Karn's is needed); what
+ *            the peer says that it waited is deducted, as in RFC 9002, section
+ *            5.3, but never below the shortest round trip seen.
+ * Needs:     acknowledgement.
+ * Provides:  rtt (exclusive).
+ * Excludes:  nothing.
+ * Handles:   ACK_FROM_NET.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes smoothed_rtt_ns, rtt_variance_ns, minimum_rtt_ns and
+ *            latest_rtt_ns: 0 before the first sample; writes timeout_ns.
+ * Parameters: initial_timeout (default 1s): timeout before the first sample;
+ *            timeout_min (default 200ms): the shortest; longer than the peer
+ *            may delay an acknowledgement;
+ *            timeout_max (default 60s): the longest.
+ */
+#include "microprotocol.h"
+
+struct rtt_estimation_parameters {
+	int64_t initial_ns, minimum_ns, maximum_ns;
+};
+
+enum { /* shared variables */
+	RTT_ESTIMATION_SMOOTHED,
+	RTT_ESTIMATION_VARIANCE,
+	RTT_ESTIMATION_MINIMUM,
+	RTT_ESTIMATION_LATEST,
+	RTT_ESTIMATION_TIMEOUT,
+};
+
+/* RFC 6298, section 2: alpha 1/8, beta 1/4, K 4. */
+enum {
+	RTT_ESTIMATION_ALPHA_SHIFT = 3,
+	RTT_ESTIMATION_BETA_SHIFT = 2,
+	RTT_ESTIMATION_VARIANCES = 4,
+};
+/* The G of RFC 6298; RFC 9002, section 6.1.2 recommends this. */
+static const int64_t RTT_ESTIMATION_GRANULARITY_NS = NOPAL_MILLISECOND;
+
+static int64_t rtt_estimation_clamp(int64_t value, int64_t least, int64_t most)
+{
+	if (value < least)
+		return least;
+	return value < most ? value : most;
+}
+
+static void rtt_estimation_share_timeout(struct nopal_session *session,
+					 const struct nopal_part *part)
+{
+	const struct rtt_estimation_parameters *set = nopal_parameters(part);
+	int64_t spread_ns =
+		nopal_shared(session, part, RTT_ESTIMATION_VARIANCE) *
+		RTT_ESTIMATION_VARIANCES;
+
+	if (spread_ns < RTT_ESTIMATION_GRANULARITY_NS)
+		spread_ns = RTT_ESTIMATION_GRANULARITY_NS;
+	nopal_share(session, part, RTT_ESTIMATION_TIMEOUT,
+		    rtt_estimation_clamp(
+			    nopal_shared(session, part,
+					 RTT_ESTIMATION_SMOOTHED) +
+				    spread_ns,
+			    set->minimum_ns, set->maximum_ns));
+}
+
+static void rtt_estimation_smooth(struct nopal_session *session,
+				  const struct nopal_part *part, int64_t rtt_ns)
+{
+	int64_t smoothed = nopal_shared(session, part, RTT_ESTIMATION_SMOOTHED);
+	int64_t variance = nopal_shared(session, part, RTT_ESTIMATION_VARIANCE);
+	int64_t error = smoothed > rtt_ns ? smoothed - rtt_ns :
+					    rtt_ns - smoothed;
+
+	if (smoothed == 0) {
+		smoothed = rtt_ns;
+		variance = rtt_ns / 2;
+	} else {
+		variance += (error - variance) /
+			    (1 << RTT_ESTIMATION_BETA_SHIFT);
+		smoothed += (rtt_ns - smoothed) /
+			    (1 << RTT_ESTIMATION_ALPHA_SHIFT);
+	}
+	nopal_share(session, part, RTT_ESTIMATION_SMOOTHED, smoothed);
+	nopal_share(session, part, RTT_ESTIMATION_VARIANCE, variance);
+}
+
+static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_ack *ack)
+{
+	const struct rtt_estimation_parameters *set = nopal_parameters(part);
+	int64_t minimum = nopal_shared(session, part, RTT_ESTIMATION_MINIMUM);
+	int64_t rtt_ns;
+
+	if (!ack->largest_is_new || ack->largest_sent_ns < 0 ||
+	    ack->largest_sent_ns > session->now_ns)
+		return NOPAL_CONTINUE;
+	/* 0 says that there is no sample yet. */
+	rtt_ns = rtt_estimation_clamp(session->now_ns - ack->largest_sent_ns, 1,
+				      set->maximum_ns);
+	if (minimum == 0 || rtt_ns < minimum)
+		minimum = rtt_ns;
+	if (ack->delay_ns > 0 && ack->delay_ns <= rtt_ns - minimum)
+		rtt_ns -= ack->delay_ns;
+	nopal_share(session, part, RTT_ESTIMATION_MINIMUM, minimum);
+	nopal_share(session, part, RTT_ESTIMATION_LATEST, rtt_ns);
+	rtt_estimation_smooth(session, part, rtt_ns);
+	rtt_estimation_share_timeout(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static int rtt_estimation_open(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	const struct rtt_estimation_parameters *set = nopal_parameters(part);
+
+	nopal_share(session, part, RTT_ESTIMATION_TIMEOUT, set->initial_ns);
+	return 0;
+}
+
+static void rtt_estimation_validate(const void *parameters,
+				    struct nopal_problems *problems)
+{
+	const struct rtt_estimation_parameters *set = parameters;
+
+	if (set->maximum_ns < set->minimum_ns)
+		nopal_problem(problems, "timeout_max",
+			      "the longest timeout is below the shortest",
+			      "make timeout_max at least timeout_min");
+}
+
+static const struct nopal_parameter rtt_estimation_table[] = {
+	{ .name = "initial_timeout",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct rtt_estimation_parameters, initial_ns),
+	  .initial = "1s",
+	  .least = "1ms",
+	  .most = "1h",
+	  .doc = "timeout before the first sample" },
+	{ .name = "timeout_min",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct rtt_estimation_parameters, minimum_ns),
+	  .initial = "200ms",
+	  .least = "1ms",
+	  .most = "1h",
+	  .doc = "the shortest timeout" },
+	{ .name = "timeout_max",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct rtt_estimation_parameters, maximum_ns),
+	  .initial = "60s",
+	  .least = "1ms",
+	  .most = "1h",
+	  .doc = "the longest timeout" },
+	{ 0 },
+};
+
+static const struct nopal_binding rtt_estimation_bindings[] = {
+	NOPAL_ON(ACK_FROM_NET, rtt_estimation_on_ack),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_rtt_estimation = {
+	.abi = NOPAL_ABI,
+	.name = "rtt_estimation",
+	.family = "status",
+	.summary = "how long a round trip takes, and how long to wait for one",
+	.provides = (const struct nopal_role[]){ { "rtt", true }, { 0 } },
+	.needs = (const struct nopal_relation[]){
+		{ "acknowledgement", "acknowledgements are its samples" },
+		{ 0 } },
+	.parameters_size = sizeof(struct rtt_estimation_parameters),
+	.parameters = rtt_estimation_table,
+	.validate = rtt_estimation_validate,
+	.shared = (const struct nopal_shared[]){
+		[RTT_ESTIMATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_WRITE, 0,
+					      "0 before the first sample" },
+		[RTT_ESTIMATION_VARIANCE] = { "rtt_variance_ns", NOPAL_WRITE, 0,
+					      "mean deviation of samples" },
+		[RTT_ESTIMATION_MINIMUM] = { "minimum_rtt_ns", NOPAL_WRITE, 0,
+					     "the shortest seen" },
+		[RTT_ESTIMATION_LATEST] = { "latest_rtt_ns", NOPAL_WRITE, 0,
+					    "the last sample" },
+		[RTT_ESTIMATION_TIMEOUT] = { "timeout_ns", NOPAL_WRITE,
+					     NOPAL_SECOND,
+					     "how long to wait for a status" },
+		{ 0 } },
+	.bindings = rtt_estimation_bindings,
+	.open = rtt_estimation_open,
+};

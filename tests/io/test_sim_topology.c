@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_sim_topology.c -- hosts, routes and links of the simulated world.
+ */
+#include "noting_core.h"
+
+static void a_host_reaches_itself(void **state)
+{
+	struct nopal_endpoint *ends[2], *other;
+	struct nopal_world *world = pair("delay 5ms", 1, ends);
+
+	(void)state;
+	other = nopal_sim_endpoint(world, 0, 0);
+	say(ends[0], other, "near");
+	nopal_sim_run(world, NOPAL_SECOND);
+	heard(0, other, 0, "near");
+	end(world);
+}
+
+static void hosts_have_addresses(void **state)
+{
+	struct nopal_address address;
+	static const uint8_t expected[16] = { 0, 0, 0,	  0,	0,  0, 0, 0,
+					      0, 0, 0xff, 0xff, 10, 0, 1, 44 };
+
+	(void)state;
+	nopal_sim_address(300, PORT, &address);
+	assert_memory_equal(address.ip, expected, sizeof(expected));
+	assert_int_equal(address.port, PORT);
+}
+
+static void a_star_forwards_through_its_middle(void **state)
+{
+	struct nopal_world *world = nopal_sim_new(1);
+	struct nopal_endpoint *ends[4];
+	struct nopal_link out, back;
+
+	(void)state;
+	words("delay 1ms", &out);
+	words("delay 10ms", &back);
+	assert_int_equal(nopal_sim_star(world, 3, &out, &back), 0);
+	for (int i = 0; i < 4; i++)
+		ends[i] = nopal_sim_endpoint(world, i, PORT);
+	say(ends[0], ends[2], "out");
+	nopal_sim_run(world, NOPAL_SECOND);
+	heard(0, ends[2], NOPAL_MILLISECOND, "out");
+	say(ends[3], ends[1], "across");
+	nopal_sim_run(world, NOPAL_SECOND);
+	heard(1, ends[1], 12 * NOPAL_MILLISECOND, "across");
+	end(world);
+}
+
+static void dumbbell(struct nopal_world *world, int count,
+		     struct nopal_endpoint **ends)
+{
+	struct nopal_link edge, forward, reverse;
+
+	words("delay 1ms", &edge);
+	words("rate 8mbit limit 4", &forward);
+	words("delay 30ms", &reverse);
+	assert_int_equal(
+		nopal_sim_dumbbell(world, count, &edge, &forward, &reverse), 0);
+	for (int i = 0; i < 2 * count; i++)
+		ends[i] = nopal_sim_endpoint(world, i, PORT);
+}
+
+static void a_dumbbell_shares_its_bottleneck(void **state)
+{
+	struct nopal_world *world = nopal_sim_new(1);
+	struct nopal_endpoint *ends[6];
+	struct nopal_link_counters counters;
+	const int64_t each_ns = (UDP_IP + 4) * NOPAL_MICROSECOND;
+
+	(void)state;
+	dumbbell(world, 3, ends);
+	for (int i = 0; i < 6; i += 2) {
+		say(ends[i], ends[i + 1], "fwd1");
+		say(ends[i], ends[i + 1], "fwd2");
+	}
+	nopal_sim_run(world, NOPAL_SECOND);
+	assert_int_equal(note_count, 4); /* the queue holds 4 */
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(notes[i].time_ns,
+				 2 * NOPAL_MILLISECOND + (i + 1) * each_ns);
+	assert_true(nopal_sim_link_counters(world, 2, 3, &counters));
+	assert_int_equal(counters.entered, 6);
+	assert_int_equal(counters.overflowed, 2);
+	assert_true(nopal_sim_link_counters(world, 0, -1, &counters));
+	assert_int_equal(counters.entered, 2);
+	end(world);
+}
+
+static void a_dumbbell_routes_all_ways(void **state)
+{
+	struct nopal_world *world = nopal_sim_new(1);
+	struct nopal_endpoint *ends[4];
+	struct nopal_link_counters counters;
+
+	(void)state;
+	dumbbell(world, 2, ends);
+	say(ends[3], ends[2], "back");
+	nopal_sim_run(world, NOPAL_SECOND);
+	heard(0, ends[2], 32 * NOPAL_MILLISECOND, "back");
+	say(ends[0], ends[2], "left"); /* does not cross the middle */
+	nopal_sim_run(world, NOPAL_SECOND);
+	heard(1, ends[2], 34 * NOPAL_MILLISECOND, "left");
+	assert_true(nopal_sim_link_counters(world, 1, 0, &counters));
+	assert_int_equal(counters.entered, 1);
+	assert_true(nopal_sim_link_counters(world, 0, 1, &counters));
+	assert_int_equal(counters.entered, 0);
+	assert_false(nopal_sim_link_counters(world, 0, 2, &counters));
+	assert_false(nopal_sim_link_counters(world, 0, 9, &counters));
+	end(world);
+}
+
+static void links_change_and_are_checked(void **state)
+{
+	struct nopal_endpoint *ends[2];
+	struct nopal_world *world = pair("delay 5ms", 1, ends);
+	struct nopal_link link, bad = { .loss = UINT32_MAX };
+
+	(void)state;
+	words("delay 7ms", &link);
+	assert_int_equal(nopal_sim_connect(world, 0, 1, &link, NULL), -EEXIST);
+	assert_int_equal(nopal_sim_connect(world, 0, 0, &link, NULL), -EINVAL);
+	assert_int_equal(nopal_sim_connect(world, 0, 2, &link, NULL), -EINVAL);
+	assert_int_equal(nopal_sim_host(world), 2);
+	assert_int_equal(nopal_sim_connect(world, 0, 2, &bad, NULL), -EINVAL);
+	assert_int_equal(nopal_sim_change(world, 0, 1, &bad), -EINVAL);
+	assert_int_equal(nopal_sim_change(world, 0, 2, &link), -EINVAL);
+	assert_int_equal(nopal_sim_change(world, 0, 1, &link), 0);
+	say(ends[0], ends[1], "slow");
+	nopal_sim_run(world, NOPAL_SECOND);
+	heard(0, ends[1], 7 * NOPAL_MILLISECOND, "slow");
+	end(world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hosts_have_addresses),
+		cmocka_unit_test(a_host_reaches_itself),
+		cmocka_unit_test(a_star_forwards_through_its_middle),
+		cmocka_unit_test(a_dumbbell_shares_its_bottleneck),
+		cmocka_unit_test(a_dumbbell_routes_all_ways),
+		cmocka_unit_test(links_change_and_are_checked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

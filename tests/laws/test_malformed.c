@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Golden packets of every config, truncated at every byte, with every byte
+ * flipped, and extended, into live sessions: where a composition has integrity,
+ * no session changes; nowhere does anything crash.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+
+enum { GOLDEN_ROOM = 64, KINDS = 256 };
+
+struct golden {
+	struct nopal_address from;
+	bool to_acceptor;
+	size_t length;
+	uint8_t bytes[2048];
+};
+
+struct museum {
+	struct golden packets[GOLDEN_ROOM];
+	size_t count;
+	uint8_t of_kind[2][KINDS]; /* by direction and first byte: kept so far */
+};
+
+enum { OF_ONE_KIND = 2 };
+
+static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
+		 const struct nopal_address *to, const uint8_t *bytes, size_t length)
+{
+	struct museum *museum = user;
+	struct nopal_address acceptor;
+	struct golden *packet = &museum->packets[museum->count];
+	bool to_acceptor;
+
+	(void)now_ns;
+	nopal_sim_address(1, 2000, &acceptor);
+	to_acceptor = nopal_address_equal(to, &acceptor);
+	if (museum->count == GOLDEN_ROOM || length > sizeof(packet->bytes) ||
+	    museum->of_kind[to_acceptor][bytes[0]] == OF_ONE_KIND)
+		return;
+	museum->of_kind[to_acceptor][bytes[0]]++;
+	packet->from = *from;
+	packet->to_acceptor = to_acceptor;
+	packet->length = length;
+	memcpy(packet->bytes, bytes, length);
+	museum->count++;
+}
+
+/* ------------------------------------------------------ what must not change */
+
+static uint64_t core_hash(const struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_hash hash;
+	size_t fixed = sizeof(struct nopal_core);
+	const uint64_t facts[] = {
+		core->life, core->peer_id, core->unfinished, core->segments.alive,
+		core->messages.alive, core->departures.oldest, core->departures.next,
+		core->bytes_held, core->counters.messages_delivered,
+		core->counters.control_out, core->counters.departures,
+	};
+
+	nopal_hash_init(&hash);
+	nopal_hash_update(&hash, facts, sizeof(facts));
+	nopal_hash_update(&hash, (const char *)core + fixed,
+			  core->layer->session_bytes - fixed);
+	return nopal_hash_final(&hash);
+}
+
+struct facts {
+	uint64_t opener, acceptor, sessions;
+};
+
+static struct facts facts_of(const struct rig *rig)
+{
+	return (struct facts){
+		.opener = core_hash(rig->opener.session),
+		.acceptor = rig->acceptor.session ? core_hash(rig->acceptor.session) : 0,
+		.sessions = nopal_endpoint_counters(rig->acceptor.endpoint)->sessions,
+	};
+}
+
+static void inject(struct rig *rig, const struct golden *packet, const uint8_t *bytes,
+		   size_t length)
+{
+	/* An exact copy on the heap, so that a read beyond it is seen. */
+	uint8_t *copy = malloc(length ? length : 1);
+
+	assert_non_null(copy);
+	memcpy(copy, bytes, length);
+	nopal_sim_inject(rig->world,
+			 packet->to_acceptor ? rig->acceptor.endpoint :
+					       rig->opener.endpoint,
+			 &packet->from, copy, length);
+	nopal_sim_step(rig->world);
+	free(copy);
+}
+
+static void expect_same(struct rig *rig, const struct facts *before, const char *how,
+			const struct golden *packet, size_t at)
+{
+	struct facts after;
+
+	assert_non_null(rig->opener.session);
+	after = facts_of(rig);
+	if (memcmp(before, &after, sizeof(after)) != 0)
+		fail_msg("kind byte %#x (%zu bytes, to the %s) %s at %zu changed a session",
+			 packet->bytes[0], packet->length,
+			 packet->to_acceptor ? "acceptor" : "opener", how, at);
+}
+
+/* Long bodies are flipped everywhere in the head and the tail, sparsely between. */
+static bool worth_flipping(size_t at, size_t length)
+{
+	return at < 96 || at + 16 > length || at % 13 == 0;
+}
+
+static void mutate(struct rig *rig, const struct golden *packet, bool guarded)
+{
+	struct facts before = { 0 };
+	uint8_t bytes[sizeof(packet->bytes) + 1];
+
+	if (guarded)
+		before = facts_of(rig);
+	for (size_t length = 0; length < packet->length; length++) {
+		inject(rig, packet, packet->bytes, length);
+		if (guarded)
+			expect_same(rig, &before, "cut", packet, length);
+	}
+	for (size_t at = 0; at < packet->length; at++) {
+		if (!worth_flipping(at, packet->length))
+			continue;
+		for (unsigned bit = 0; bit < 9; bit++) {
+			memcpy(bytes, packet->bytes, packet->length);
+			bytes[at] ^= bit == 8 ? 0xff : (uint8_t)(1u << bit);
+			inject(rig, packet, bytes, packet->length);
+			if (guarded)
+				expect_same(rig, &before, "flipped", packet, at);
+			if (!rig->opener.session)
+				return;
+		}
+	}
+	memcpy(bytes, packet->bytes, packet->length);
+	bytes[packet->length] = 0;
+	inject(rig, packet, bytes, packet->length + 1);
+	if (guarded)
+		expect_same(rig, &before, "extended", packet, packet->length);
+}
+
+/* A life with losses, so that every kind of packet is seen. */
+static void collect(struct museum *museum, const char *config)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+	char text[256];
+
+	assert_non_null(rig);
+	snprintf(text, sizeof(text), "extends = \"%s\"\n", config);
+	rig_open(rig, text,
+		 &(struct rig_options){ .link = "rate 5mbit delay 10ms loss 10%",
+					.seed = 5, .stay_closed = true });
+	nopal_sim_tap(rig->world, keep, museum);
+	rig_start(rig);
+	for (int i = 0; i < 40 && rig->opener.session; i++) {
+		rig_send_bytes(rig, 900);
+		rig_run(rig, 20 * NOPAL_MILLISECOND);
+	}
+	rig_finish(rig);
+	rig_close(rig);
+	free(rig);
+}
+
+/* The same seed gives the same ids, so the packets belong to this session. */
+static void attack(const struct museum *museum, const char *config)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "extends = \"%s\"\n", config);
+	for (size_t i = 0; i < museum->count; i++) {
+		struct rig *rig = calloc(1, sizeof(*rig));
+		bool guarded;
+
+		assert_non_null(rig);
+		rig_open(rig, text,
+			 &(struct rig_options){ .link = "rate 5mbit delay 10ms loss 10%",
+						.seed = 5 });
+		guarded = nopal_plan_provides(rig->plan, "integrity") &&
+			  rig->acceptor.session;
+		rig_run(rig, NOPAL_SECOND);
+		mutate(rig, &museum->packets[i], guarded);
+		nopal_world_free(rig->world);
+		nopal_plan_unref(rig->plan);
+		free(rig);
+	}
+}
+
+static void museum_of(const char *config, size_t least)
+{
+	struct museum *museum = calloc(1, sizeof(*museum));
+
+	assert_non_null(museum);
+	collect(museum, config);
+	assert_true(museum->count >= least);
+	attack(museum, config);
+	free(museum);
+}
+
+static void test_bulk(void **state)
+{
+	(void)state;
+	museum_of("bulk", 4);
+}
+
+static void test_ctp_bulk(void **state)
+{
+	(void)state;
+	museum_of("ctp_bulk", 4);
+}
+
+static void test_ctp_audio(void **state)
+{
+	(void)state;
+	museum_of("ctp_audio", 4);
+}
+
+static void test_ctp_video(void **state)
+{
+	(void)state;
+	museum_of("ctp_video", 4);
+}
+
+static void test_ctp_minimal(void **state)
+{
+	(void)state;
+	museum_of("ctp_minimal", 2);
+}
+
+static void test_ctp_lossy_fifo(void **state)
+{
+	(void)state;
+	museum_of("ctp_lossy_fifo", 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bulk),	    cmocka_unit_test(test_ctp_bulk),
+		cmocka_unit_test(test_ctp_audio),   cmocka_unit_test(test_ctp_video),
+		cmocka_unit_test(test_ctp_minimal), cmocka_unit_test(test_ctp_lossy_fifo),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arrivals.h -- messages that arrive at a session of a rig as if reassembly had
+ * just put them together, for tests of what orders and checks them.
+ */
+#ifndef NOPAL_TEST_ARRIVALS_H
+#define NOPAL_TEST_ARRIVALS_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rig.h"
+
+/* A message that covers [first, next) and has `first` as its text.  `part` is
+ * whose attributes 0 and 1 are order_first and order_next. */
+static inline void arrive_at(struct rig_side *side, const struct nopal_part *part,
+			     uint64_t first, uint64_t next)
+{
+	struct nopal_session *session = side->session;
+	struct nopal_core *core = nopal__core(session);
+	bool outermost = nopal__turn_begin(core->world);
+	struct nopal_segment *segment;
+	struct nopal_message *message;
+	struct nopal_buffer *buffer = nopal_buffer_new(RIG_TEXT);
+	int length = snprintf((char *)nopal_buffer_bytes(buffer), RIG_TEXT, "%llu",
+			      (unsigned long long)first);
+
+	nopal__touch(core);
+	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
+	segment->incoming = true;
+	message = nopal_message_arriving(session, segment);
+	nopal_message_put(session, message, 0,
+			  (struct nopal_body){ buffer, nopal_buffer_bytes(buffer),
+					       (uint32_t)length });
+	nopal_buffer_free(buffer);
+	nopal_set(message, part, 0, first);
+	nopal_set(message, part, 1, next);
+	nopal_raise_MSG_FROM_NET(session, message);
+	nopal__segment_free(core, segment);
+	nopal__turn_end(core->world, outermost);
+}
+
+static inline void arrive(struct rig_side *side, const struct nopal_part *part,
+			  uint64_t number)
+{
+	arrive_at(side, part, number, number + 1);
+}
+
+static inline void swap_order(unsigned *a, unsigned *b)
+{
+	unsigned kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+/* The next permutation in lexical order; false after the last. */
+static inline bool next_order(unsigned *order, unsigned count)
+{
+	unsigned i = count - 1, j = count - 1;
+
+	while (i && order[i - 1] >= order[i])
+		i--;
+	if (!i)
+		return false;
+	while (order[j] <= order[i - 1])
+		j--;
+	swap_order(&order[i - 1], &order[j]);
+	for (unsigned a = i, b = count - 1; a < b; a++, b--)
+		swap_order(&order[a], &order[b]);
+	return true;
+}
+
+static inline void assert_delivered(const struct rig_side *side, uint32_t place,
+				    uint64_t number)
+{
+	char text[RIG_TEXT];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	assert_string_equal(side->text[place], text);
+}
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "rig.h"
+
+enum { TRAILER = 4, BODY = 1400, DATAGRAM = 2048 };
+
+static const char SEALED[] = "transport_driver {}\nfixed_size {}\nchecksum {}\n";
+
+extern const struct nopal_microprotocol nopal_checksum;
+
+static void test_the_trailer_is_crc32c_big_endian(void **state)
+{
+	static const uint8_t expected[TRAILER] = { 0xe3, 0x06, 0x92, 0x83 };
+	uint8_t bytes[9 + TRAILER] = "123456789";
+	const struct nopal_seal *seal = nopal_checksum.seal;
+
+	(void)state;
+	assert_int_equal(seal->overhead, TRAILER);
+	seal->close(NULL, NULL, bytes, 9);
+	assert_memory_equal(bytes + 9, expected, TRAILER);
+	assert_true(seal->open(NULL, NULL, bytes, 9));
+}
+
+/* Every flip of one bit, and of every two that are near each other. */
+static void test_flips_are_detected(void **state)
+{
+	static uint8_t bytes[BODY + TRAILER];
+	const struct nopal_seal *seal = nopal_checksum.seal;
+	const size_t bits = sizeof(bytes) * 8;
+
+	(void)state;
+	for (size_t i = 0; i < BODY; i++)
+		bytes[i] = (uint8_t)(i * 5);
+	seal->close(NULL, NULL, bytes, BODY);
+	for (size_t bit = 0; bit < bits; bit++) {
+		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		assert_false(seal->open(NULL, NULL, bytes, BODY));
+		if (bit + 31 < bits) {
+			size_t other = bit + 1 + bit % 31;
+
+			bytes[other / 8] ^= (uint8_t)(1u << other % 8);
+			assert_false(seal->open(NULL, NULL, bytes, BODY));
+			bytes[other / 8] ^= (uint8_t)(1u << other % 8);
+		}
+		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	assert_true(seal->open(NULL, NULL, bytes, BODY));
+}
+
+static struct {
+	uint8_t bytes[DATAGRAM];
+	size_t length;
+	struct nopal_address from;
+} seen;
+
+static void note_datagram(void *user, int64_t now_ns, const struct nopal_address *from,
+			  const struct nopal_address *to, const uint8_t *bytes,
+			  size_t length)
+{
+	(void)user;
+	(void)now_ns;
+	(void)to;
+	memcpy(seen.bytes, bytes, length);
+	seen.length = length;
+	seen.from = *from;
+}
+
+/* A datagram with any bit flipped is as if it had not come. */
+static void test_a_damaged_datagram_is_dropped(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, SEALED, NULL);
+	rig_send(&rig, "first");
+	rig_run(&rig, NOPAL_SECOND);
+	nopal_sim_tap(rig.world, note_datagram, NULL);
+	rig_send(&rig, "second");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	for (size_t bit = 0; bit < seen.length * 8; bit++) {
+		seen.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &seen.from,
+				 seen.bytes, seen.length);
+		rig_run(&rig, NOPAL_MILLISECOND);
+		seen.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	assert_int_equal(rig.acceptor.delivered, 2);
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &seen.from, seen.bytes,
+			 seen.length);
+	rig_run(&rig, NOPAL_MILLISECOND);
+	assert_int_equal(rig.acceptor.delivered, 3);
+	rig_close(&rig);
+}
+
+static void test_the_link_corrupts_and_nothing_passes(void **state)
+{
+	const struct rig_options options = { .link = "delay 5ms corrupt 30%" };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, SEALED, &options);
+	for (int i = 0; i < 300; i++)
+		rig_send(&rig, "the same text each time");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_in_range(rig.acceptor.delivered, 100, 280);
+	for (uint32_t i = 0; i < rig.acceptor.delivered; i++)
+		assert_string_equal(rig.acceptor.text[i], "the same text each time");
+	rig_close(&rig);
+}
+
+static void test_it_costs_four_bytes(void **state)
+{
+	struct nopal_plan *without = rig_plan("transport_driver {}\nfixed_size {}\n");
+	struct nopal_plan *with = rig_plan(SEALED);
+
+	(void)state;
+	assert_int_equal(nopal_plan_body_bytes(without) - nopal_plan_body_bytes(with),
+			 TRAILER);
+	assert_true(nopal_plan_provides(with, "integrity"));
+	nopal_plan_unref(without);
+	nopal_plan_unref(with);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_trailer_is_crc32c_big_endian),
+		cmocka_unit_test(test_flips_are_detected),
+		cmocka_unit_test(test_a_damaged_datagram_is_dropped),
+		cmocka_unit_test(test_the_link_corrupts_and_nothing_passes),
+		cmocka_unit_test(test_it_costs_four_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "arrivals.h"
+
+enum { MESSAGES = 6 };
+
+/* The runtime's timers fire at most one tick late. */
+#define TICK_NS (2 * NOPAL_MICROSECOND)
+#define DELAY_NS (100 * NOPAL_MILLISECOND)
+
+static const char ORDERED[] = "transport_driver {}\nfixed_size {}\n"
+			      "sequenced_messages {}\n"
+			      "lossy_fifo { delay = 100ms }\n";
+
+static struct rig rig;
+static const struct nopal_part *part;
+
+static void ordered_open(const char *config)
+{
+	rig_open(&rig, config, NULL);
+	part = rig_part(rig.opener.session, "lossy_fifo");
+}
+
+/* ---------------------------------------- what should happen, the plain way */
+
+static struct model {
+	uint64_t expected;
+	struct model_entry {
+		uint64_t number;
+		int64_t time_ns; /* due; of a delivery: when */
+	} waiting[MESSAGES], delivered[MESSAGES];
+	uint32_t waits, deliveries;
+} model;
+
+static uint32_t model_lowest(void)
+{
+	uint32_t lowest = 0;
+
+	for (uint32_t i = 1; i < model.waits; i++)
+		if (model.waiting[i].number < model.waiting[lowest].number)
+			lowest = i;
+	return lowest;
+}
+
+/* Delivers what waits below `number`, and what follows without a gap. */
+static void model_deliver(uint64_t number, int64_t now_ns)
+{
+	while (model.waits) {
+		struct model_entry *entry = &model.waiting[model_lowest()];
+
+		if (entry->number >= number && entry->number != model.expected)
+			return;
+		model.expected = entry->number + 1;
+		model.delivered[model.deliveries++] =
+			(struct model_entry){ entry->number, now_ns };
+		*entry = model.waiting[--model.waits];
+	}
+}
+
+static void model_time(int64_t now_ns)
+{
+	for (;;) {
+		struct model_entry *first = NULL;
+
+		for (uint32_t i = 0; i < model.waits; i++)
+			if (model.waiting[i].time_ns <= now_ns &&
+			    (!first || model.waiting[i].time_ns < first->time_ns))
+				first = &model.waiting[i];
+		if (!first)
+			return;
+		model_deliver(first->number + 1, first->time_ns);
+	}
+}
+
+static void model_arrive(uint64_t number, int64_t now_ns)
+{
+	model_time(now_ns);
+	if (number < model.expected)
+		return;
+	model.waiting[model.waits++] =
+		(struct model_entry){ number, now_ns + DELAY_NS };
+	model_deliver(0, now_ns);
+}
+
+/* ------------------------------------------------------------------- cases */
+
+static void assert_as_model(void)
+{
+	assert_int_equal(rig.opener.delivered, model.deliveries);
+	for (uint32_t i = 0; i < model.deliveries; i++) {
+		int64_t late_ns = rig.opener.delivered_ns[i] -
+				  model.delivered[i].time_ns;
+
+		assert_delivered(&rig.opener, i, model.delivered[i].number);
+		assert_in_range(late_ns, 0, TICK_NS);
+	}
+}
+
+/* Six messages arrive in this order, `gap_ns` apart, those in `lost` never. */
+static void run_case(const unsigned *order, uint64_t base, unsigned lost,
+		     int64_t gap_ns)
+{
+	rig.opener.delivered = model.deliveries = 0;
+	for (unsigned i = 0; i < MESSAGES; i++) {
+		if (!(lost >> order[i] & 1)) {
+			int64_t now_ns = nopal_world_now(rig.world);
+
+			model_arrive(base + order[i], now_ns);
+			arrive(&rig.opener, part, base + order[i]);
+		}
+		rig_run(&rig, gap_ns);
+	}
+	rig_run(&rig, 2 * DELAY_NS);
+	model_time(nopal_world_now(rig.world));
+	assert_as_model();
+}
+
+static void run_all_orders(unsigned masks, int64_t gap_ns)
+{
+	unsigned order[MESSAGES] = { 0, 1, 2, 3, 4, 5 };
+	uint64_t base = 1;
+
+	ordered_open(ORDERED);
+	model = (struct model){ .expected = 1 };
+	do {
+		for (unsigned lost = 0; lost < masks; lost++) {
+			run_case(order, base, lost, gap_ns);
+			base += MESSAGES;
+		}
+	} while (next_order(order, MESSAGES));
+	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
+	rig_close(&rig);
+}
+
+/* Reordering within the delay, and nothing lost: all is delivered in order. */
+static void test_all_orders_within_the_delay(void **state)
+{
+	(void)state;
+	run_all_orders(1, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(model.deliveries, MESSAGES);
+}
+
+/* Gaps that some of the delay overtakes: the model decides which are late. */
+static void test_all_orders_with_delays(void **state)
+{
+	(void)state;
+	run_all_orders(1, 37 * NOPAL_MILLISECOND);
+	run_all_orders(1, 101 * NOPAL_MILLISECOND);
+	run_all_orders(1, 0);
+}
+
+static void test_all_orders_and_all_losses(void **state)
+{
+	(void)state;
+	run_all_orders(1u << MESSAGES, 23 * NOPAL_MILLISECOND);
+}
+
+/* ------------------------------------------------------------ one at a time */
+
+static void test_a_late_message_is_discarded(void **state)
+{
+	(void)state;
+	ordered_open(ORDERED);
+	arrive(&rig.opener, part, 2);
+	assert_int_equal(rig.opener.delivered, 0);
+	rig_run(&rig, DELAY_NS - NOPAL_MILLISECOND);
+	assert_int_equal(rig.opener.delivered, 0);
+	rig_run(&rig, 2 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.opener.delivered, 1);
+	arrive(&rig.opener, part, 1);
+	arrive(&rig.opener, part, 2);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 1);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->messages_discarded,
+			 2);
+	rig_close(&rig);
+}
+
+static void test_a_duplicate_that_waits_is_discarded(void **state)
+{
+	(void)state;
+	ordered_open(ORDERED);
+	arrive(&rig.opener, part, 3);
+	arrive(&rig.opener, part, 2);
+	arrive(&rig.opener, part, 3);
+	arrive(&rig.opener, part, 2);
+	arrive(&rig.opener, part, 1);
+	assert_int_equal(rig.opener.delivered, 3);
+	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
+	rig_close(&rig);
+}
+
+static void test_what_overlaps_is_discarded(void **state)
+{
+	(void)state;
+	ordered_open(ORDERED);
+	arrive_at(&rig.opener, part, 3, 6);
+	arrive_at(&rig.opener, part, 4, 5);
+	arrive_at(&rig.opener, part, 0, 0);
+	arrive_at(&rig.opener, part, 1, 3);
+	assert_int_equal(rig.opener.delivered, 2);
+	assert_delivered(&rig.opener, 1, 3);
+	arrive_at(&rig.opener, part, 6, 7);
+	assert_int_equal(rig.opener.delivered, 3);
+	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
+	rig_close(&rig);
+}
+
+static void test_when_full_the_first_gap_is_given_up(void **state)
+{
+	(void)state;
+	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		     "lossy_fifo { waiting = 3 }\n");
+	arrive(&rig.opener, part, 3);
+	arrive(&rig.opener, part, 4);
+	arrive(&rig.opener, part, 7);
+	assert_int_equal(rig.opener.delivered, 0);
+	arrive(&rig.opener, part, 9);
+	assert_int_equal(rig.opener.delivered, 2);
+	assert_delivered(&rig.opener, 1, 4);
+	arrive(&rig.opener, part, 5);
+	arrive(&rig.opener, part, 6);
+	assert_int_equal(rig.opener.delivered, 5);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 6);
+	rig_close(&rig);
+}
+
+static void test_what_waits_goes_when_the_peer_closed(void **state)
+{
+	(void)state;
+	ordered_open(ORDERED);
+	arrive(&rig.opener, part, 5);
+	arrive(&rig.opener, part, 3);
+	nopal_raise_PEER_CLOSED(rig.opener.session, rig.opener.session);
+	assert_int_equal(rig.opener.delivered, 2);
+	assert_delivered(&rig.opener, 0, 3);
+	assert_delivered(&rig.opener, 1, 5);
+	rig_close(&rig);
+}
+
+static void test_the_delay_is_shared(void **state)
+{
+	(void)state;
+	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		     "lossy_fifo { delay = 42ms }\n");
+	assert_int_equal(rig_shared(rig.opener.session, "playout_delay_ns"),
+			 42 * NOPAL_MILLISECOND);
+	rig_close(&rig);
+}
+
+/* Whatever a link does, deliveries increase, and nothing is held for long. */
+static void test_deliveries_increase_across_a_link(void **state)
+{
+	const struct rig_options options = {
+		.link = "delay 30ms 25ms loss 10% duplicate 5%",
+		.seed = 3,
+	};
+	char text[RIG_TEXT];
+	long last = -1;
+
+	(void)state;
+	rig_open(&rig, ORDERED, &options);
+	for (int i = 0; i < 500; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		assert_int_equal(rig_send(&rig, text), 0);
+		rig_run(&rig, 5 * NOPAL_MILLISECOND);
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(rig.acceptor.delivered > 400);
+	for (uint32_t i = 0; i < rig.acceptor.delivered; i++) {
+		long number = strtol(rig.acceptor.text[i], NULL, 10);
+
+		assert_true(number > last);
+		last = number;
+	}
+	rig_close(&rig);
+}
+
+static void test_excludes_reliability(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
+				"sequenced_segments {}\nlossy_fifo {}\nretransmit {}\n",
+				text, sizeof(text)));
+	assert_non_null(strstr(text, "lossy"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_orders_within_the_delay),
+		cmocka_unit_test(test_all_orders_with_delays),
+		cmocka_unit_test(test_all_orders_and_all_losses),
+		cmocka_unit_test(test_a_late_message_is_discarded),
+		cmocka_unit_test(test_a_duplicate_that_waits_is_discarded),
+		cmocka_unit_test(test_what_overlaps_is_discarded),
+		cmocka_unit_test(test_when_full_the_first_gap_is_given_up),
+		cmocka_unit_test(test_what_waits_goes_when_the_peer_closed),
+		cmocka_unit_test(test_the_delay_is_shared),
+		cmocka_unit_test(test_deliveries_increase_across_a_link),
+		cmocka_unit_test(test_excludes_reliability),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "arrivals.h"
+
+enum { MESSAGES = 6 };
+
+static const char ORDERED[] = "transport_driver {}\nfixed_size {}\n"
+			      "sequenced_messages {}\nreliable_fifo {}\n";
+
+struct ordered {
+	struct rig rig;
+	const struct nopal_part *part;
+};
+
+static struct ordered it;
+
+static void ordered_open(const char *config)
+{
+	rig_open(&it.rig, config, NULL);
+	it.part = rig_part(it.rig.opener.session, "reliable_fifo");
+}
+
+/* How many of the first numbers are among the first `count` of `order`. */
+static uint32_t prefix(const unsigned *order, unsigned count)
+{
+	bool there[MESSAGES] = { false };
+	uint32_t length = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		there[order[i]] = true;
+	while (length < MESSAGES && there[length])
+		length++;
+	return length;
+}
+
+/* Every order: after each arrival exactly the complete prefix is delivered. */
+static void test_all_orders(void **state)
+{
+	unsigned order[MESSAGES] = { 0, 1, 2, 3, 4, 5 };
+	uint64_t base = 1;
+
+	(void)state;
+	ordered_open(ORDERED);
+	do {
+		it.rig.opener.delivered = 0;
+		for (unsigned i = 0; i < MESSAGES; i++) {
+			arrive(&it.rig.opener, it.part, base + order[i]);
+			assert_int_equal(it.rig.opener.delivered,
+					 prefix(order, i + 1));
+		}
+		for (uint32_t i = 0; i < MESSAGES; i++)
+			assert_delivered(&it.rig.opener, i, base + i);
+		base += MESSAGES;
+	} while (next_order(order, MESSAGES));
+	assert_int_equal(nopal__core(it.rig.opener.session)->messages.alive, 0);
+	rig_close(&it.rig);
+}
+
+/* The same, and each message comes again after each arrival. */
+static void test_duplicates_are_discarded(void **state)
+{
+	unsigned order[MESSAGES] = { 0, 1, 2, 3, 4, 5 };
+	uint64_t base = 1;
+
+	(void)state;
+	ordered_open(ORDERED);
+	do {
+		it.rig.opener.delivered = 0;
+		for (unsigned i = 0; i < MESSAGES; i++)
+			for (unsigned again = 0; again <= i; again++)
+				arrive(&it.rig.opener, it.part,
+				       base + order[i - again]);
+		assert_int_equal(it.rig.opener.delivered, MESSAGES);
+		base += MESSAGES;
+	} while (next_order(order, MESSAGES));
+	assert_int_equal(nopal_session_counters(it.rig.opener.session)->messages_discarded,
+			 720 * 15);
+	assert_int_equal(nopal__core(it.rig.opener.session)->messages.alive, 0);
+	rig_close(&it.rig);
+}
+
+/* Messages of several segments cover more than one number. */
+static void test_ranges_follow_each_other(void **state)
+{
+	(void)state;
+	ordered_open(ORDERED);
+	arrive_at(&it.rig.opener, it.part, 8, 9);
+	arrive_at(&it.rig.opener, it.part, 4, 8);
+	assert_int_equal(it.rig.opener.delivered, 0);
+	arrive_at(&it.rig.opener, it.part, 1, 4);
+	assert_int_equal(it.rig.opener.delivered, 3);
+	assert_delivered(&it.rig.opener, 2, 8);
+	rig_close(&it.rig);
+}
+
+static void test_a_message_without_a_number_is_discarded(void **state)
+{
+	(void)state;
+	ordered_open(ORDERED);
+	arrive_at(&it.rig.opener, it.part, 0, 0);
+	arrive_at(&it.rig.opener, it.part, 1, 1);
+	arrive_at(&it.rig.opener, it.part, 3, 2);
+	assert_int_equal(it.rig.opener.delivered, 0);
+	assert_int_equal(nopal__core(it.rig.opener.session)->messages.alive, 0);
+	arrive(&it.rig.opener, it.part, 1);
+	assert_int_equal(it.rig.opener.delivered, 1);
+	rig_close(&it.rig);
+}
+
+static void test_what_waits_is_bounded(void **state)
+{
+	(void)state;
+	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		     "reliable_fifo { waiting = 3 }\n");
+	for (uint64_t number = 2; number <= 4; number++)
+		arrive(&it.rig.opener, it.part, number);
+	assert_int_equal(it.rig.opener.ended, 0);
+	arrive(&it.rig.opener, it.part, 5);
+	assert_int_equal(it.rig.opener.ended, 1);
+	assert_int_equal(it.rig.opener.end, NOPAL_RESOURCE);
+	assert_int_equal(it.rig.opener.delivered, 0);
+	rig_close(&it.rig);
+}
+
+/* On a link that reorders and duplicates, and over either numbering. */
+static void cross(const char *config)
+{
+	const struct rig_options options = {
+		.link = "delay 20ms 10ms duplicate 10%",
+		.seed = 7,
+	};
+	char text[RIG_TEXT];
+
+	rig_open(&it.rig, config, &options);
+	for (int i = 0; i < 200; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		assert_int_equal(rig_send(&it.rig, text), 0);
+		rig_run(&it.rig, NOPAL_MILLISECOND);
+	}
+	rig_run(&it.rig, NOPAL_SECOND);
+	assert_int_equal(it.rig.acceptor.delivered, 200);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_delivered(&it.rig.acceptor, i, i);
+	rig_close(&it.rig);
+}
+
+static void test_order_across_a_link(void **state)
+{
+	(void)state;
+	cross("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+	      "reliable_fifo {}\n");
+	cross("transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	      "reliable_fifo {}\n");
+	cross("transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	      "sequenced_messages {}\nreliable_fifo {}\n");
+}
+
+static void test_needs_numbers(void **state)
+{
+	char text[1024];
+
+	(void)state;
+	assert_true(rig_refused("transport_driver {}\nfixed_size {}\nreliable_fifo {}\n",
+				text, sizeof(text)));
+	assert_non_null(strstr(text, "reliable_fifo"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_orders),
+		cmocka_unit_test(test_duplicates_are_discarded),
+		cmocka_unit_test(test_ranges_follow_each_other),
+		cmocka_unit_test(test_a_message_without_a_number_is_discarded),
+		cmocka_unit_test(test_what_waits_is_bounded),
+		cmocka_unit_test(test_order_across_a_link),
+		cmocka_unit_test(test_needs_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

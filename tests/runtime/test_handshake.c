@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "rig.h"
+
+static const char MINIMAL[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
+static const char OTHER[] = "transport_driver {}\nresize {}\nsequenced_messages {}\n"
+			    "lossy_fifo {}\n";
+
+static void ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	(void)session;
+	(void)text;
+	*(int *)user = end;
+}
+
+static const struct nopal_callbacks quiet = { .ended = ended };
+
+static void test_the_answer_replaces_the_introduction(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	assert_false(nopal__core(rig.opener.session)->peer_known);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(nopal__core(rig.opener.session)->peer_known);
+	assert_int_equal(nopal__core(rig.opener.session)->peer_id,
+			 nopal_session_id(rig.acceptor.session));
+	rig_close(&rig);
+}
+
+static void test_a_stranger_gets_no_session(void **state)
+{
+	struct rig rig;
+	struct nopal_plan *other = rig_plan(OTHER);
+	struct nopal_address peer;
+	struct nopal_session *session;
+	int end = -1;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	nopal_sim_address(1, 2000, &peer);
+	session = nopal_session_open(rig.opener.endpoint, other, &peer, &quiet, &end);
+	nopal_send(session, "hello hello hello hello", 23, 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(end, NOPAL_REFUSED);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->refused, 1);
+	rig_close(&rig);
+	nopal_plan_unref(other);
+}
+
+static void test_connectionless_needs_permission(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, &(struct rig_options){ .stay_closed = true });
+	assert_true(nopal_endpoint_allow(rig.opener.endpoint, rig.plan, 0, &quiet, NULL) <
+		    0);
+	rig_close(&rig);
+}
+
+static void test_each_opener_has_its_own_session(void **state)
+{
+	struct rig rig;
+	struct nopal_address peer;
+	int ends[3] = { -1, -1, -1 };
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	nopal_sim_address(1, 2000, &peer);
+	for (int i = 0; i < 3; i++)
+		nopal_send(nopal_session_open(rig.opener.endpoint, rig.plan, &peer,
+					      &quiet, &ends[i]),
+			   "hello", 5, 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 3);
+	nopal_world_free(rig.world);
+	nopal_plan_unref(rig.plan);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ends[i], NOPAL_ABORTED);
+}
+
+/* No reply is longer than what asked for it. */
+static size_t asked, answered;
+
+static void weigh(void *user, int64_t now_ns, const struct nopal_address *from,
+		  const struct nopal_address *to, const uint8_t *bytes, size_t length)
+{
+	(void)user;
+	(void)now_ns;
+	(void)from;
+	(void)bytes;
+	if (to->port == 2000)
+		asked += length;
+	else
+		answered += length;
+}
+
+static void test_answers_are_smaller_than_openings(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	asked = answered = 0;
+	rig_open(&rig, MINIMAL, NULL);
+	nopal_sim_tap(rig.world, weigh, NULL);
+	rig_send(&rig, "");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(answered > 0 && answered < asked);
+	rig_close(&rig);
+}
+
+static void test_noise_is_counted_and_dropped(void **state)
+{
+	struct rig rig;
+	struct nopal_address from;
+	uint8_t noise[64];
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	nopal_sim_address(0, 77, &from);
+	for (unsigned i = 0; i < 256; i++) {
+		memset(noise, (int)i, sizeof(noise));
+		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from, noise,
+				 i % (sizeof(noise) + 1));
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->datagrams_in,
+			 256);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_answer_replaces_the_introduction),
+		cmocka_unit_test(test_a_stranger_gets_no_session),
+		cmocka_unit_test(test_connectionless_needs_permission),
+		cmocka_unit_test(test_each_opener_has_its_own_session),
+		cmocka_unit_test(test_answers_are_smaller_than_openings),
+		cmocka_unit_test(test_noise_is_counted_and_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

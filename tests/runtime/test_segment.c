@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* The three barriers of a segment and the four rules that guard them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "registry.h"
+#include "rig.h"
+
+/* `gate` must let each departure go; `pass` once is enough; `keeper` holds done
+ * and deallocate.  None releases anything by itself. */
+static const struct nopal_hold gate_holds[] = {
+	{ "the gate", NOPAL_SEND, NOPAL_DATA, false }, { 0 } };
+static const struct nopal_hold pass_holds[] = {
+	{ "the pass", NOPAL_SEND, NOPAL_DATA, true }, { 0 } };
+static const struct nopal_hold keeper_holds[] = {
+	{ "the keeper", NOPAL_FINISH, NOPAL_DATA, false },
+	{ "the keeper", NOPAL_DEALLOCATE, NOPAL_DATA, false },
+	{ 0 },
+};
+
+static enum nopal_verdict nothing(struct nopal_session *session,
+				  const struct nopal_part *part,
+				  struct nopal_segment *segment)
+{
+	(void)session;
+	(void)part;
+	(void)segment;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding idle[] = { NOPAL_ON(SEGMENT_LOST, nothing), { 0 } };
+
+#define HOLDER(word, table)                                                    \
+	{ .abi = NOPAL_ABI, .name = word, .family = "check",                  \
+	  .summary = "holds bits for a test", .holds = table, .bindings = idle, \
+	  .provides = (const struct nopal_role[]){ { "checker", false }, { 0 } } }
+
+static const struct nopal_microprotocol gate = HOLDER("gate", gate_holds);
+static const struct nopal_microprotocol pass = HOLDER("pass", pass_holds);
+static const struct nopal_microprotocol keeper = HOLDER("keeper", keeper_holds);
+
+static const char CONFIG[] = "transport_driver {}\nfixed_size {}\ngate {}\npass {}\n"
+			     "keeper {}\na_tap {}\n";
+
+static struct rig rig;
+static struct nopal_session *session;
+static struct nopal_segment *segment;
+static const struct nopal_part *the_gate, *the_pass, *the_keeper;
+
+static int setup(void **state)
+{
+	struct nopal_problems problems;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	if (!nopal_registry_find("gate")) {
+		nopal__registry_add(&gate, "test", &problems);
+		nopal__registry_add(&pass, "test", &problems);
+		nopal__registry_add(&keeper, "test", &problems);
+	}
+	nopal_problems_fini(&problems);
+	rig_open(&rig, CONFIG, NULL);
+	session = rig.opener.session;
+	the_gate = rig_part(session, "gate");
+	the_pass = rig_part(session, "pass");
+	the_keeper = rig_part(session, "keeper");
+	rig_send(&rig, "x");
+	segment = rig_segment(session, 2);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	if (rig.opener.session)
+		nopal__core(session)->counters.misuses = 0;
+	rig_close(&rig);
+	return 0;
+}
+
+static void leave(void)
+{
+	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	nopal_release(session, the_pass, segment, NOPAL_SEND);
+}
+
+static void test_all_must_agree_in_any_order(void **state)
+{
+	(void)state;
+	nopal_release(session, the_pass, segment, NOPAL_SEND);
+	assert_int_equal(segment->departures, 0);
+	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	assert_int_equal(segment->departures, 1);
+}
+
+static void test_epoch_rearms_what_is_not_sticky(void **state)
+{
+	(void)state;
+	leave();
+	assert_true(nopal_holds(the_gate, segment, NOPAL_SEND));
+	assert_false(nopal_holds(the_pass, segment, NOPAL_SEND));
+}
+
+static void test_a_resend_needs_the_gate_again(void **state)
+{
+	(void)state;
+	leave();
+	assert_true(nopal_segment_resend(session, the_keeper, segment));
+	assert_int_equal(segment->departures, 1);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RESEND), 1);
+	assert_false(nopal_segment_resend(session, the_keeper, segment));
+	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	assert_int_equal(segment->departures, 2);
+	assert_int_equal(nopal_session_counters(session)->resends, 1);
+}
+
+static void test_a_gate_opened_too_early_sends_nothing(void **state)
+{
+	(void)state;
+	leave();
+	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	assert_int_equal(segment->departures, 1);
+	assert_true(nopal_segment_resend(session, the_keeper, segment));
+	assert_int_equal(segment->departures, 2);
+}
+
+static void test_a_bit_is_released_once_an_epoch(void **state)
+{
+	(void)state;
+	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	assert_int_equal(nopal_session_counters(session)->misuses, 1);
+	assert_int_equal(segment->departures, 0);
+}
+
+static void test_only_the_owner_releases(void **state)
+{
+	(void)state;
+	nopal_release(session, the_keeper, segment, NOPAL_SEND);
+	assert_int_equal(nopal_session_counters(session)->misuses, 1);
+	assert_true(nopal_holds(the_gate, segment, NOPAL_SEND));
+}
+
+static void test_done_once_and_before_deallocation(void **state)
+{
+	struct nopal_handle handle = segment->handle;
+
+	(void)state;
+	leave();
+	nopal_release(session, the_keeper, segment, NOPAL_DEALLOCATE);
+	assert_non_null(nopal_segment_find(session, handle));
+	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_DONE), 1);
+	assert_null(nopal_segment_find(session, handle));
+}
+
+static void test_no_send_after_done(void **state)
+{
+	(void)state;
+	leave();
+	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	assert_true(segment->done);
+	assert_false(nopal_segment_resend(session, the_keeper, segment));
+	assert_int_equal(nopal_session_counters(session)->refused_sends, 1);
+	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	assert_int_equal(segment->departures, 1);
+}
+
+static void test_done_during_a_resend_request_ends_it(void **state)
+{
+	(void)state;
+	leave();
+	nopal_segment_resend(session, the_keeper, segment);
+	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	assert_false(segment->wanted);
+	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	assert_int_equal(segment->departures, 1);
+}
+
+static void test_done_waits_for_the_departure(void **state)
+{
+	(void)state;
+	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	assert_false(segment->done);
+	leave();
+	assert_true(segment->done);
+}
+
+static void test_stale_handles_name_nothing(void **state)
+{
+	struct nopal_handle handle = segment->handle;
+
+	(void)state;
+	leave();
+	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	nopal_release(session, the_keeper, segment, NOPAL_DEALLOCATE);
+	rig_send(&rig, "y");
+	assert_null(nopal_segment_find(session, handle));
+	assert_true(nopal_session_counters(session)->stale_handles > 0);
+	assert_null(nopal_segment_find(session, (struct nopal_handle){ 1u << 30, 1 }));
+}
+
+static void test_departures_are_settled_once(void **state)
+{
+	uint64_t first;
+
+	(void)state;
+	leave();
+	first = segment->packet_number;
+	assert_int_equal(nopal_oldest_departure(session), first);
+	nopal_segment_resend(session, the_keeper, segment);
+	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	assert_int_equal(segment->packet_number, first + 1);
+	assert_false(nopal_departure_find(session, first)->open);
+	assert_int_equal(nopal_oldest_departure(session), first + 1);
+	nopal_segment_settle(session, segment);
+	assert_int_equal(nopal_oldest_departure(session),
+			 nopal_next_packet_number(session));
+	assert_null(nopal_departure_find(session, first + 99));
+}
+
+static void test_the_watchdog_counts_what_waits_too_long(void **state)
+{
+	(void)state;
+	rig_run(&rig, 25 * NOPAL_SECOND);
+	assert_true(nopal_session_counters(session)->long_holds >= 1);
+}
+
+static void test_the_end_gives_every_message_a_fate(void **state)
+{
+	(void)state;
+	nopal_session_abort(session, "test");
+	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(rig.opener.ended, 1);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_all_must_agree_in_any_order),
+		CASE(test_epoch_rearms_what_is_not_sticky),
+		CASE(test_a_resend_needs_the_gate_again),
+		CASE(test_a_gate_opened_too_early_sends_nothing),
+		CASE(test_a_bit_is_released_once_an_epoch),
+		CASE(test_only_the_owner_releases),
+		CASE(test_done_once_and_before_deallocation),
+		CASE(test_no_send_after_done),
+		CASE(test_done_during_a_resend_request_ends_it),
+		CASE(test_done_waits_for_the_departure),
+		CASE(test_stale_handles_name_nothing),
+		CASE(test_departures_are_settled_once),
+		CASE(test_the_watchdog_counts_what_waits_too_long),
+		CASE(test_the_end_gives_every_message_a_fate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

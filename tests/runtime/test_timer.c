@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "registry.h"
+#include "rig.h"
+
+static char fired[64];
+static int64_t fired_ns[64];
+static bool again;
+
+static void note(struct nopal_session *session, char name)
+{
+	size_t length = strlen(fired);
+
+	fired[length] = name;
+	fired_ns[length] = session->now_ns;
+}
+
+enum { CLOCK_A, CLOCK_B };
+
+static void clock_when_a(struct nopal_session *session, const struct nopal_part *part)
+{
+	note(session, 'a');
+	if (again && strlen(fired) < 5)
+		nopal_timer_start(session, part, CLOCK_A, session->now_ns);
+}
+
+static void clock_when_b(struct nopal_session *session, const struct nopal_part *part)
+{
+	(void)part;
+	note(session, 'b');
+}
+
+static const struct nopal_microprotocol clocks = {
+	.abi = NOPAL_ABI,
+	.name = "clocks",
+	.family = "check",
+	.summary = "two timers for a test",
+	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
+	.timers = (const struct nopal_timer[]){ [CLOCK_A] = { "a", clock_when_a },
+						[CLOCK_B] = { "b", clock_when_b },
+						{ 0 } },
+};
+
+static struct rig rig;
+static struct nopal_session *session;
+static const struct nopal_part *part;
+
+static int setup(void **state)
+{
+	struct nopal_problems problems;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	if (!nopal_registry_find("clocks"))
+		nopal__registry_add(&clocks, "test", &problems);
+	nopal_problems_fini(&problems);
+	memset(fired, 0, sizeof(fired));
+	again = false;
+	rig_open(&rig, "transport_driver {}\nfixed_size {}\nclocks {}\n", NULL);
+	session = rig.opener.session;
+	part = rig_part(session, "clocks");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rig_close(&rig);
+	return 0;
+}
+
+enum { TICK = 1 << NOPAL_WHEEL_TICK_SHIFT };
+
+static void test_fires_within_a_tick(void **state)
+{
+	(void)state;
+	nopal_timer_start(session, part, CLOCK_A, 123456789);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(fired, "a");
+	assert_true(fired_ns[0] >= 123456789 && fired_ns[0] <= 123456789 + TICK);
+}
+
+static void test_earlier_deadline_first_ties_by_start(void **state)
+{
+	(void)state;
+	nopal_timer_start(session, part, CLOCK_B, 2 * NOPAL_MILLISECOND);
+	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(fired, "ab");
+	nopal_timer_start(session, part, CLOCK_B, 3 * NOPAL_SECOND);
+	nopal_timer_start(session, part, CLOCK_A, 3 * NOPAL_SECOND);
+	rig_run(&rig, 5 * NOPAL_SECOND);
+	assert_string_equal(fired, "abba");
+}
+
+static void test_a_stopped_timer_never_fires(void **state)
+{
+	(void)state;
+	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
+	assert_true(nopal_timer_running(session, part, CLOCK_A));
+	nopal_timer_stop(session, part, CLOCK_A);
+	assert_false(nopal_timer_running(session, part, CLOCK_A));
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(fired, "");
+}
+
+static void test_a_start_replaces_the_running_one(void **state)
+{
+	(void)state;
+	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
+	nopal_timer_start(session, part, CLOCK_A, 50 * NOPAL_MILLISECOND);
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_string_equal(fired, "");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(fired, "a");
+}
+
+static void test_starting_for_now_comes_with_the_next_wake_up(void **state)
+{
+	(void)state;
+	again = true;
+	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(fired, "aaaaa");
+	for (int i = 1; i < 5; i++)
+		assert_true(fired_ns[i] > fired_ns[i - 1]);
+}
+
+static void test_no_timer_fires_after_the_end(void **state)
+{
+	(void)state;
+	nopal_timer_start(session, part, CLOCK_A, NOPAL_MILLISECOND);
+	nopal_session_close(session);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(fired, "");
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_fires_within_a_tick),
+		CASE(test_earlier_deadline_first_ties_by_start),
+		CASE(test_a_stopped_timer_never_fires),
+		CASE(test_a_start_replaces_the_running_one),
+		CASE(test_starting_for_now_comes_with_the_next_wake_up),
+		CASE(test_no_timer_fires_after_the_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

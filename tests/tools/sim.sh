@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# sim.sh -- `nopal sim` gives the same bytes for the same seed, other ones for
+# another, checks what it is told, and keeps its exit codes.
+# usage: sim.sh NOPAL
+set -u
+nopal=${1:-${NOPAL:-nopal}}
+work=$(mktemp -d) || exit 77
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+bad() {
+	echo "sim.sh: $*" >&2
+	failed=1
+}
+
+# expect CODE ARGUMENTS...: runs `nopal sim`, output to $work/out and $work/err
+expect() {
+	code=$1
+	shift
+	"$nopal" sim "$@" >"$work/out" 2>"$work/err"
+	got=$?
+	[ "$got" = "$code" ] || bad "exit $got instead of $code: $*"
+}
+
+# says TEXT FILE
+says() {
+	grep -q -e "$1" "$work/$2" || bad "no '$1' in: $(cat "$work/$2")"
+}
+
+noisy="rate 20mbit delay 10ms 2ms loss 2% duplicate 1% reorder 2% limit 90"
+
+expect 0 ctp_minimal --messages 500 --interval 1ms --link "$noisy" --json
+mv "$work/out" "$work/first"
+expect 0 ctp_minimal --messages 500 --interval 1ms --link "$noisy" --json
+cmp -s "$work/out" "$work/first" || bad "one seed gave two results"
+expect 0 ctp_minimal --messages 500 --interval 1ms --link "$noisy" --json \
+	--seed 2
+cmp -s "$work/out" "$work/first" && bad "two seeds gave one result"
+says '"schema": "nopal.sim"' out
+says '"verified": true' out
+
+expect 0 ctp_minimal --messages 30 --interval 100ms --jsonl
+[ "$(wc -l <"$work/out")" = 3 ] || bad "--jsonl: 2 moments and a result"
+
+expect 0 ctp_minimal --messages 10 --topology dumbbell:3 --json
+says '"sessions": 3' out
+says '"delivered_messages": 30' out
+expect 0 ctp_minimal --messages 10 --topology star:4 --json
+says '"delivered_messages": 40' out
+
+expect 0 ctp_minimal --messages 10 --link "delay 5ms" --deadline 5ms --json
+says '"late_messages": 0' out
+expect 0 ctp_minimal --messages 10 --link "delay 5ms" --deadline 4ms --json
+says '"late_messages": 10' out
+
+# Small messages do not tell their number, but their bytes are checked.
+expect 0 ctp_minimal --messages 10 --size 9B
+says 'bytes verified *yes' out
+# A config without a checksum lets flipped bits through: seen, and an error.
+expect 1 ctp_minimal --messages 100 --link "corrupt 100%"
+says 'bytes verified *NO' out
+
+expect 2 no_such_config
+expect 2 ctp_minimal --link "delay 10"
+says 'fix: ' err
+expect 2 ctp_minimal --topology ring:3
+expect 2 ctp_minimal --bytes 1kB --messages 3
+expect 2 ctp_minimal --size 1MB
+says 'ctp_minimal\|messages from 1 to' err
+expect 2 ctp_minimal --trace-detail all
+expect 3 ctp_minimal --messages 1 --trace "$work/none/trace"
+exit $failed

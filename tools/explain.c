@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * explain.c -- nopal explain: what does this composition promise, and at what
+ * price?
+ *
+ * Promises are told from roles: who provides `reliability` makes messages
+ * arrive.  A microprotocol that is not known here is explained as well as any
+ * other, if its roles are.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "show.h"
+
+static const struct tool_option explain_options[] = {
+	TOOL_SET_OPTION,
+	TOOL_JSON_OPTION,
+	{ 0 },
+};
+
+/* The first case whose role is provided speaks; the last has no role. */
+struct explain_case {
+	const char *role; /* NULL: when nothing before applied */
+	const char *answer, *meaning;
+};
+
+struct explain_promise {
+	const char *question;
+	const struct explain_case *cases;
+};
+
+static const struct explain_promise explain_promises[] = {
+	{ "reliable",
+	  (const struct explain_case[]){
+		  { "reliability", "yes",
+		    "every message arrives, or the session says that it gave up" },
+		  { "redundancy", "partly",
+		    "what parity can repair arrives; the rest is lost" },
+		  { NULL, "no", "what the network loses is lost" } } },
+	{ "ordered",
+	  (const struct explain_case[]){
+		  { "reliable_order", "yes", "in the order of sending" },
+		  { "lossy_order", "yes", "in the order of sending, with gaps" },
+		  { "order", "yes", "in the order of sending" },
+		  { NULL, "no", "as messages arrive" } } },
+	{ "late data",
+	  (const struct explain_case[]){
+		  { "reliable_order", "waited for",
+		    "nothing is delivered before its predecessors" },
+		  { "lossy_order", "dropped",
+		    "what comes after its successors were delivered" },
+		  { NULL, "delivered", "whenever it arrives" } } },
+	{ "duplicates",
+	  (const struct explain_case[]){
+		  { "duplicate_filter", "dropped", "each segment counts once" },
+		  { NULL, "delivered", "whatever the network doubles" } } },
+	{ "congestion control",
+	  (const struct explain_case[]){
+		  { "congestion_policy", "yes", "the network sets the pace" },
+		  { NULL, "no",
+		    "not for shared networks: segments leave as fast as they "
+		    "come" } } },
+	{ "flow control",
+	  (const struct explain_case[]){
+		  { "flow_control", "yes",
+		    "a slow receiver slows its sender down" },
+		  { NULL, "no", "a slow receiver drops what it has no room for" } } },
+	{ "integrity",
+	  (const struct explain_case[]){
+		  { "integrity", "yes", "damaged datagrams are dropped" },
+		  { NULL, "no", "UDP's own 16-bit checksum alone" } } },
+	{ "handshake",
+	  (const struct explain_case[]){
+		  { "connection", "yes",
+		    "both ends agree on the composition before data flows" },
+		  { NULL, "no",
+		    "data flows at once; listeners must allow it" } } },
+	{ "liveness",
+	  (const struct explain_case[]){
+		  { "liveness", "yes", "a silent peer is found out" },
+		  { NULL, "no", "a silent peer is not noticed" } } },
+};
+enum {
+	EXPLAIN_PROMISES = sizeof(explain_promises) / sizeof(*explain_promises),
+};
+
+static const struct explain_case *
+explain_answer(const struct nopal_plan *plan,
+	       const struct explain_promise *promise,
+	       const struct nopal_part **ret_by)
+{
+	const struct explain_case *one = promise->cases;
+
+	*ret_by = NULL;
+	for (; one->role; one++) {
+		*ret_by = show_provider(plan, one->role);
+		if (*ret_by)
+			break;
+	}
+	return one;
+}
+
+/* ------------------------------------------------------------------------ text */
+
+static void explain_print_promises(const struct nopal_plan *plan)
+{
+	printf("\npromises\n");
+	for (size_t i = 0; i < EXPLAIN_PROMISES; i++) {
+		const struct explain_promise *promise = &explain_promises[i];
+		const struct nopal_part *by;
+		const struct explain_case *answer =
+			explain_answer(plan, promise, &by);
+
+		printf("  %-19s %-10s %s%s%s%s\n", promise->question,
+		       answer->answer, answer->meaning, by ? " (" : "",
+		       by ? by->microprotocol->name : "", by ? ")" : "");
+	}
+}
+
+static void explain_print_header(const struct nopal_plan *plan)
+{
+	const struct nopal_plan_field *fields;
+	size_t count = nopal_plan_fields(plan, &fields);
+
+	printf("\nheader: %u bytes of a data datagram; %u are left for a body\n",
+	       nopal_plan_header_bytes(plan), nopal_plan_body_bytes(plan));
+	for (size_t i = 0; i < count; i++)
+		printf("  %3u  %-19s %s\n", fields[i].bytes, fields[i].attribute,
+		       fields[i].microprotocol ? fields[i].microprotocol :
+						 "the runtime's");
+}
+
+static void explain_print_part(const struct nopal_part *part)
+{
+	const struct nopal_microprotocol *one = part->microprotocol;
+	const struct nopal_parameter *parameter = one->parameters;
+	char text[SHOW_VALUE_ROOM];
+
+	printf("  %-24s %s\n", one->name, one->summary);
+	if (!parameter || !parameter->name)
+		return;
+	printf("  %-24s", "");
+	for (; parameter->name; parameter++)
+		printf(" %s = %s", parameter->name,
+		       show_value(part, parameter, text));
+	printf("\n");
+}
+
+static void explain_print(const struct nopal_plan *plan,
+			  const struct nopal_problems *notes)
+{
+	const struct nopal_budget *budget = nopal_plan_budget(plan);
+
+	printf("%s: %s\n", nopal_plan_name(plan), nopal_plan_description(plan));
+	printf("fingerprint %016" PRIx64
+	       ", messages up to %" PRIu64 " bytes\n",
+	       nopal_plan_fingerprint(plan), nopal_plan_message_limit(plan));
+	printf("budget of a session: %" PRIu64 " bytes, %u objects, %" PRIu64
+	       " bytes unfinished\n",
+	       budget->bytes, budget->objects, budget->send_bytes);
+	explain_print_promises(plan);
+	explain_print_header(plan);
+	printf("\nmicroprotocols\n");
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
+		explain_print_part(nopal_plan_part(plan, i));
+	if (notes->count)
+		printf("\nadded and noted\n");
+	for (size_t i = 0; i < notes->count; i++)
+		printf("  %s\n", notes->entries[i].cause);
+}
+
+/* ------------------------------------------------------------------------ JSON */
+
+static json_t *explain_promises_json(const struct nopal_plan *plan)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < EXPLAIN_PROMISES; i++) {
+		const struct explain_promise *promise = &explain_promises[i];
+		const struct nopal_part *by;
+		const struct explain_case *answer =
+			explain_answer(plan, promise, &by);
+
+		json_object_set_new(
+			object, promise->question,
+			json_pack("{s:s, s:s, s:s?}", "answer", answer->answer,
+				  "meaning", answer->meaning, "by",
+				  by ? by->microprotocol->name : NULL));
+	}
+	return object;
+}
+
+static json_t *explain_fields_json(const struct nopal_plan *plan)
+{
+	const struct nopal_plan_field *fields;
+	size_t count = nopal_plan_fields(plan, &fields);
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(
+			array,
+			json_pack("{s:s, s:s?, s:i}", "field",
+				  fields[i].attribute, "microprotocol",
+				  fields[i].microprotocol, "bytes",
+				  (int)fields[i].bytes));
+	return array;
+}
+
+static json_t *explain_parts_json(const struct nopal_plan *plan)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const struct nopal_part *part = nopal_plan_part(plan, i);
+		const struct nopal_parameter *parameter =
+			part->microprotocol->parameters;
+		json_t *values = json_object();
+		char text[SHOW_VALUE_ROOM];
+
+		for (; parameter && parameter->name; parameter++)
+			json_object_set_new(values, parameter->name,
+					    json_string(show_value(
+						    part, parameter, text)));
+		json_array_append_new(
+			array, json_pack("{s:s, s:s, s:o}", "name",
+					 part->microprotocol->name, "summary",
+					 part->microprotocol->summary,
+					 "parameters", values));
+	}
+	return array;
+}
+
+static json_t *explain_budget_json(const struct nopal_plan *plan)
+{
+	const struct nopal_budget *budget = nopal_plan_budget(plan);
+
+	return json_pack("{s:I, s:I, s:I}", "bytes", (json_int_t)budget->bytes,
+			 "objects", (json_int_t)budget->objects, "send_bytes",
+			 (json_int_t)budget->send_bytes);
+}
+
+static void explain_json(const struct nopal_plan *plan,
+			 const struct nopal_problems *notes)
+{
+	json_t *object = show_object("nopal.explain");
+	char fingerprint[SHOW_VALUE_ROOM];
+
+	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
+		 nopal_plan_fingerprint(plan));
+	json_object_set_new(object, "name", json_string(nopal_plan_name(plan)));
+	json_object_set_new(object, "description",
+			    json_string(nopal_plan_description(plan)));
+	json_object_set_new(object, "fingerprint", json_string(fingerprint));
+	json_object_set_new(object, "canonical",
+			    json_string(nopal_plan_canonical(plan)));
+	json_object_set_new(object, "promises", explain_promises_json(plan));
+	json_object_set_new(object, "header_bytes",
+			    json_integer(nopal_plan_header_bytes(plan)));
+	json_object_set_new(object, "body_bytes",
+			    json_integer(nopal_plan_body_bytes(plan)));
+	json_object_set_new(
+		object, "message_limit_bytes",
+		json_integer((json_int_t)nopal_plan_message_limit(plan)));
+	json_object_set_new(object, "budget", explain_budget_json(plan));
+	json_object_set_new(object, "fields", explain_fields_json(plan));
+	json_object_set_new(object, "microprotocols", explain_parts_json(plan));
+	json_object_set_new(object, "notes", show_problems(notes));
+	show_json(object);
+}
+
+static enum tool_exit explain_run(const struct tool_call *call)
+{
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+
+	nopal_problems_init(&problems);
+	plan = nopal_plan_load(call->words[0], tool_values(call, "set"),
+			       &problems);
+	if (!plan) {
+		tool_problems(&problems);
+		return TOOL_BAD_INPUT;
+	}
+	if (tool_value(call, "json"))
+		explain_json(plan, &problems);
+	else
+		explain_print(plan, &problems);
+	nopal_problems_fini(&problems);
+	nopal_plan_unref(plan);
+	return TOOL_GOOD;
+}
+
+const struct tool tool_explain = {
+	.name = "explain",
+	.words = "CONF",
+	.summary = "what a config promises, and what its header costs",
+	.help = "Tells from the roles of its microprotocols whether messages "
+		"arrive, in order, late,\nundamaged; which header bytes belong "
+		"to whom; and who was added by requires = auto.\n\n"
+		"  nopal explain ctp_video",
+	.least_words = 1,
+	.most_words = 1,
+	.options = explain_options,
+	.run = explain_run,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program.h -- what main.c shares with the tools' own frame: parsing, help, and
+ * what is printed from the option tables.
+ */
+#ifndef NOPAL_PROGRAM_H
+#define NOPAL_PROGRAM_H
+
+#include "tool.h"
+
+/* What parsing a command line came to. */
+enum tool_parsed {
+	TOOL_PARSED,
+	TOOL_PARSED_HELP, /* --help was asked for */
+	TOOL_PARSED_BADLY, /* a word about it was printed */
+};
+
+/* `argv[0]` is the subcommand's name. */
+enum tool_parsed tool_parse(const struct tool *tool, int argc, char **argv,
+			    struct tool_call *ret_call);
+void tool_help(const struct tool *tool, FILE *out);
+/* The tool of that name in a NULL-ended table, or NULL. */
+const struct tool *tool_find(const struct tool *const *table, const char *name);
+/* The nearest name in the table, or NULL. */
+const char *tool_nearest(const struct tool *const *table, const char *name);
+
+/* Completions for bash, zsh or fish; false: no such shell. */
+bool tool_complete(const struct tool *const *table, const char *shell, FILE *out);
+/* The manual page, for man(1). */
+void tool_man(const struct tool *const *table, FILE *out);
+
+#endif

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recv_session.c -- the sessions of `nopal recv`, a file at a time.
+ *
+ *   IDLE --OFFER--> CHECKING --ANSWER--> ANSWERED --START--> TAKING --END-->
+ *   COMMITTING --RESULT--> IDLE
+ *
+ * What is on disk is part.c's work; here is what is said to the peer.  A peer
+ * that falls silent is the composition's to notice; pings give it something to
+ * notice with.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "microprotocol.h"
+#include "recv_session.h"
+#include "transfer.h"
+
+enum {
+	RECV_SESSIONS = 64,
+	RECV_PIECES = 1024, /* written at once */
+};
+#define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence */
+#define RECV_SILENT_NS (2 * NOPAL_SECOND) /* then another may take its file */
+#define RECV_SAVE_NS   (250 * NOPAL_MILLISECOND)
+
+enum recv_state {
+	RECV_IDLE,
+	RECV_CHECKING,
+	RECV_ANSWERED,
+	RECV_TAKING,
+	RECV_COMMITTING
+};
+
+/* One session. */
+struct incoming {
+	struct receiver *receiver;
+	struct incoming *next;
+	struct transfer_outbox out;
+	enum recv_state state;
+	struct part *part;
+	struct transfer_note offer;
+	bool end_known;
+	uint64_t end_size, end_hash;
+	struct progress_file file;
+	struct loop_event *step, *job;
+	int64_t heard_ns, saved_ns;
+	unsigned files_good, files_bad;
+	char error[TRANSFER_TEXT_ROOM];
+};
+
+static int64_t recv_now(const struct receiver *receiver)
+{
+	return nopal_world_now(loop_world(receiver->loop));
+}
+
+/* ------------------------------------------------------- a file ends, somehow */
+
+static void recv_forget_part(struct incoming *incoming, bool keep)
+{
+	loop_event_free(incoming->job);
+	incoming->job = NULL;
+	loop_event_stop(incoming->step);
+	if (incoming->part)
+		part_close(incoming->part, keep);
+	incoming->part = NULL;
+	incoming->state = RECV_IDLE;
+}
+
+/* `error` NULL: the file is here, whole. */
+static void recv_file_over(struct incoming *incoming, const char *error)
+{
+	struct receiver *receiver = incoming->receiver;
+	struct progress_file *file = &incoming->file;
+
+	file->error = error;
+	if (incoming->part) {
+		file->bytes = part_done_bytes(incoming->part);
+		file->hash = part_hash(incoming->part);
+	}
+	file->transport = nopal_endpoint_transport(receiver->endpoint);
+	progress_end(&receiver->progress, file, recv_now(receiver));
+	if (error)
+		incoming->files_bad++;
+	else
+		incoming->files_good++;
+	recv_forget_part(incoming, false);
+}
+
+static void recv_result(struct incoming *incoming, const char *error)
+{
+	struct transfer_note note = {
+		.type = TRANSFER_RESULT,
+		.verdict = error ? TRANSFER_NO : TRANSFER_YES,
+		.file = incoming->offer.file,
+	};
+
+	if (error)
+		snprintf(note.text, sizeof(note.text), "%s", error);
+	transfer_say(&incoming->out, &note);
+	recv_file_over(incoming, error);
+}
+
+static void recv_answer(struct incoming *incoming,
+			enum transfer_verdict verdict, uint64_t offset,
+			uint64_t hash)
+{
+	struct transfer_note note = {
+		.type = TRANSFER_ANSWER,
+		.verdict = verdict,
+		.file = incoming->offer.file,
+		.offset = offset,
+		.hash = hash,
+	};
+
+	if (verdict != TRANSFER_YES)
+		snprintf(note.text, sizeof(note.text), "%s", incoming->error);
+	transfer_say(&incoming->out, &note);
+}
+
+/* ----------------------------------------------------------------- finishing */
+
+/* All bytes are here, and their hash is known on both sides? */
+static void recv_try_finish(struct incoming *incoming)
+{
+	struct part *part = incoming->part;
+
+	if (!incoming->end_known || incoming->state != RECV_TAKING)
+		return;
+	if (incoming->end_size != incoming->offer.size) {
+		recv_result(incoming, "the sender's file changed its size");
+		return;
+	}
+	if ((!part_is_whole(part) && !part_is_here(part)) || part_is_busy(part))
+		return;
+	if (part_hash(part) != incoming->end_hash) {
+		recv_result(incoming, "the hash of the whole file differs");
+		return;
+	}
+	if (part_is_here(part)) {
+		recv_result(incoming, NULL);
+		return;
+	}
+	incoming->state = RECV_COMMITTING;
+	part_commit(part);
+}
+
+/* A sync, or the last one with its rename, is done. */
+static void recv_on_job(void *user)
+{
+	struct incoming *incoming = user;
+	int error = part_finish(incoming->part);
+
+	if (error) {
+		snprintf(incoming->error, sizeof(incoming->error), "%.200s: %s",
+			 incoming->offer.text, strerror(-error));
+		recv_result(incoming, incoming->error);
+	} else if (incoming->state == RECV_COMMITTING) {
+		recv_result(incoming, NULL);
+	} else {
+		recv_try_finish(incoming);
+	}
+}
+
+/* -------------------------------------------------------------------- notes */
+
+static void recv_step(void *user)
+{
+	struct incoming *incoming = user;
+	uint64_t offset, hash;
+
+	if (incoming->state != RECV_CHECKING)
+		return;
+	if (!part_check(incoming->part, &offset, &hash)) {
+		loop_event_start(incoming->step, 0);
+		return;
+	}
+	incoming->state = RECV_ANSWERED;
+	recv_answer(incoming, TRANSFER_YES, offset, hash);
+}
+
+/* The same file on another session whose peer says nothing: its sender was
+ * probably started again. */
+static void recv_take_over(struct incoming *incoming)
+{
+	struct receiver *receiver = incoming->receiver;
+	int64_t now_ns = recv_now(receiver);
+
+	for (struct incoming *other = receiver->incomings; other;
+	     other = other->next) {
+		if (other == incoming || !other->part || !other->out.session ||
+		    other->state == RECV_COMMITTING ||
+		    other->offer.id != incoming->offer.id ||
+		    now_ns - other->heard_ns < RECV_SILENT_NS)
+			continue;
+		nopal_session_abort(other->out.session,
+				    "another session goes on with its file");
+		return;
+	}
+}
+
+static void recv_begin(struct incoming *incoming)
+{
+	incoming->file = (struct progress_file){
+		.name = incoming->offer.text,
+		.plan = nopal_plan_name(incoming->receiver->plan),
+		.total_bytes = incoming->offer.size,
+		.started_ns = recv_now(incoming->receiver),
+	};
+	incoming->end_known = false;
+}
+
+static void recv_on_offer(struct incoming *incoming,
+			  const struct transfer_note *note)
+{
+	struct receiver *receiver = incoming->receiver;
+	enum transfer_verdict verdict;
+
+	recv_forget_part(incoming, true);
+	incoming->offer = *note;
+	recv_begin(incoming);
+	verdict = part_open(&receiver->folder, note, &incoming->part,
+			    incoming->error);
+	if (verdict == TRANSFER_YES) {
+		incoming->job = loop_event_new(receiver->loop, LOOP_READABLE,
+					       part_fd(incoming->part),
+					       recv_on_job, incoming);
+		if (incoming->job) {
+			loop_event_start(incoming->job, 0);
+			incoming->state = RECV_CHECKING;
+			recv_step(incoming);
+			return;
+		}
+		snprintf(incoming->error, sizeof(incoming->error),
+			 "out of memory");
+		recv_forget_part(incoming, true);
+		verdict = TRANSFER_NO;
+	}
+	recv_answer(incoming, verdict, 0, 0);
+	if (verdict == TRANSFER_LATER)
+		recv_take_over(incoming);
+	else
+		recv_file_over(incoming, incoming->error);
+}
+
+static void recv_on_start(struct incoming *incoming,
+			  const struct transfer_note *note)
+{
+	if (incoming->state != RECV_ANSWERED)
+		return;
+	if (!part_start(incoming->part, note->offset, incoming->error)) {
+		recv_result(incoming, incoming->error);
+		return;
+	}
+	incoming->state = RECV_TAKING;
+	incoming->file.resumed_bytes = note->offset;
+	incoming->file.bytes = note->offset;
+	recv_try_finish(incoming); /* the END may have come first */
+}
+
+/* The pieces of a message behind its header, as they lie. */
+static bool recv_write(struct incoming *incoming,
+		       const struct nopal_message *message, uint64_t offset)
+{
+	struct iovec pieces[RECV_PIECES];
+	size_t total = nopal_message_pieces(message), count = 0;
+	uint32_t skip = TRANSFER_DATA_HEADER;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < total; i++) {
+		uint32_t length;
+		const uint8_t *piece = nopal_message_piece(message, i, &length);
+
+		if (length > skip) {
+			pieces[count].iov_base =
+				(void *)(uintptr_t)(piece + skip);
+			pieces[count++].iov_len = length - skip;
+			bytes += length - skip;
+			skip = 0;
+		} else {
+			skip -= length;
+		}
+		if (count == 0 || (count < RECV_PIECES && i + 1 < total))
+			continue;
+		if (!part_write(incoming->part, offset, pieces, count,
+				incoming->error))
+			return false;
+		offset += bytes;
+		bytes = 0;
+		count = 0;
+	}
+	return true;
+}
+
+static void recv_on_data(struct incoming *incoming,
+			 const struct nopal_message *message,
+			 const struct transfer_note *note)
+{
+	struct receiver *receiver = incoming->receiver;
+
+	if (incoming->state != RECV_TAKING)
+		return;
+	if (!recv_write(incoming, message, note->offset)) {
+		recv_result(incoming, incoming->error);
+		return;
+	}
+	incoming->file.bytes = part_done_bytes(incoming->part);
+	progress_show(&receiver->progress, &incoming->file, incoming->heard_ns);
+	if (part_wants_save(incoming->part) &&
+	    incoming->heard_ns - incoming->saved_ns >= RECV_SAVE_NS) {
+		incoming->saved_ns = incoming->heard_ns;
+		part_save(incoming->part);
+	}
+	recv_try_finish(incoming);
+}
+
+static void recv_on_end(struct incoming *incoming,
+			const struct transfer_note *note)
+{
+	if (incoming->state != RECV_TAKING && incoming->state != RECV_ANSWERED)
+		return;
+	incoming->end_known = true;
+	incoming->end_size = note->size;
+	incoming->end_hash = note->hash;
+	recv_try_finish(incoming);
+}
+
+static void recv_on_note(struct incoming *incoming,
+			 const struct nopal_message *message,
+			 const struct transfer_note *note)
+{
+	if (note->type == TRANSFER_OFFER) {
+		recv_on_offer(incoming, note);
+		return;
+	}
+	if (note->file != incoming->offer.file || !incoming->part)
+		return;
+	switch (note->type) {
+	case TRANSFER_START:
+		recv_on_start(incoming, note);
+		break;
+	case TRANSFER_DATA:
+		recv_on_data(incoming, message, note);
+		break;
+	case TRANSFER_END:
+		recv_on_end(incoming, note);
+		break;
+	case TRANSFER_ABORT:
+		snprintf(incoming->error, sizeof(incoming->error),
+			 "the sender: %.200s", note->text);
+		recv_file_over(incoming, incoming->error);
+		break;
+	case TRANSFER_OFFER:
+	case TRANSFER_ANSWER:
+	case TRANSFER_RESULT:
+	case TRANSFER_PING:
+		break;
+	}
+}
+
+/* ------------------------------------------------------------------ callbacks */
+
+static struct incoming *recv_incoming_new(struct receiver *receiver)
+{
+	struct incoming *incoming = calloc(1, sizeof(*incoming));
+
+	if (!incoming)
+		return NULL;
+	incoming->step = loop_event_new(receiver->loop, LOOP_TIMER, -1,
+					recv_step, incoming);
+	if (!incoming->step) {
+		free(incoming);
+		return NULL;
+	}
+	incoming->receiver = receiver;
+	incoming->next = receiver->incomings;
+	receiver->incomings = incoming;
+	receiver->incoming_count++;
+	return incoming;
+}
+
+static void *recv_on_accepted(struct nopal_session *session, void *user)
+{
+	struct receiver *receiver = user;
+	struct incoming *incoming = NULL;
+
+	if (receiver->incoming_count < RECV_SESSIONS)
+		incoming = recv_incoming_new(receiver);
+	if (incoming) {
+		incoming->out.session = session;
+		incoming->heard_ns = recv_now(receiver);
+	}
+	return incoming;
+}
+
+static void recv_on_opened(struct nopal_session *session, void *user)
+{
+	if (!user)
+		nopal_session_abort(session, "too many sessions");
+}
+
+static void recv_on_received(struct nopal_session *session,
+			     struct nopal_message *message, void *user)
+{
+	struct incoming *incoming = user;
+	struct transfer_note note;
+
+	if (!incoming)
+		return;
+	incoming->heard_ns = recv_now(incoming->receiver);
+	if (transfer_received(message, &note))
+		recv_on_note(incoming, message, &note);
+	else
+		nopal_session_abort(session,
+				    "the peer speaks no file protocol");
+}
+
+static void recv_on_writable(struct nopal_session *session, void *user)
+{
+	struct incoming *incoming = user;
+
+	(void)session;
+	if (incoming)
+		transfer_flush(&incoming->out);
+}
+
+static void recv_talk_of_end(struct incoming *incoming, int end,
+			     const char *text)
+{
+	struct progress *progress = &incoming->receiver->progress;
+
+	if (end != NOPAL_ENDED_WELL)
+		progress_say(progress, "session ended: %s",
+			     text ? text : "broken");
+	if (incoming->part && part_done_bytes(incoming->part) > 0)
+		progress_say(
+			progress,
+			"%s: %llu of %llu bytes are kept; they go on when it "
+			"is "
+			"sent again",
+			incoming->offer.text,
+			(unsigned long long)part_done_bytes(incoming->part),
+			(unsigned long long)incoming->offer.size);
+}
+
+static void recv_incoming_free(struct incoming *incoming)
+{
+	struct receiver *receiver = incoming->receiver;
+	struct incoming **at = &receiver->incomings;
+
+	recv_forget_part(incoming, true);
+	while (*at != incoming)
+		at = &(*at)->next;
+	*at = incoming->next;
+	receiver->incoming_count--;
+	loop_event_free(incoming->step);
+	free(incoming);
+}
+
+static void recv_on_ended(struct nopal_session *session, int end,
+			  const char *text, void *user)
+{
+	struct incoming *incoming = user;
+	struct receiver *receiver;
+
+	(void)session;
+	if (!incoming)
+		return;
+	receiver = incoming->receiver;
+	incoming->out.session = NULL;
+	recv_talk_of_end(incoming, end, text);
+	if (receiver->once && end == NOPAL_ENDED_WELL &&
+	    incoming->files_good + incoming->files_bad > 0) {
+		receiver->exit = incoming->files_bad ? TOOL_FAILED : TOOL_GOOD;
+		loop_stop(receiver->loop);
+	}
+	recv_incoming_free(incoming);
+}
+
+const struct nopal_callbacks recv_session_callbacks = {
+	.accepted = recv_on_accepted,
+	.opened = recv_on_opened,
+	.received = recv_on_received,
+	.writable = recv_on_writable,
+	.ended = recv_on_ended,
+};
+
+void recv_session_ping(struct receiver *receiver)
+{
+	struct transfer_note note = { .type = TRANSFER_PING };
+	int64_t now_ns = recv_now(receiver);
+	struct incoming *next;
+
+	for (struct incoming *at = receiver->incomings; at; at = next) {
+		next = at->next;
+		if (now_ns - at->heard_ns >= RECV_PING_NS && at->out.count == 0)
+			transfer_say(&at->out, &note);
+	}
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.c -- `nopal stream`: messages from an input over a session of any
+ * composition to an output.
+ *
+ * Either side may send, receive, or both.  What is lost stays lost where the
+ * composition does not resend: the line an interval says how it fares.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "microprotocol.h"
+#include "recv_where.h"
+#include "stream.h"
+#include "stream_report.h"
+#include "tool.h"
+
+enum { STREAM_RELIABLE_BYTES = 64 << 10 };
+#define STREAM_INTERVAL_NS NOPAL_SECOND
+
+struct stream {
+	struct loop *loop;
+	struct nopal_plan *plan;
+	struct nopal_endpoint *endpoint;
+	struct nopal_session *session;
+	struct stream_in *in;
+	struct stream_out *out;
+	struct stream_report report;
+	struct loop_event *tick;
+	int64_t interval_ns, idle_ns, heard_ns;
+	size_t size;
+	bool reliable, flow_controlled, in_over, over, closing, interrupted;
+	enum tool_exit exit;
+};
+
+static int64_t stream_now(const struct stream *stream)
+{
+	return nopal_world_now(loop_world(stream->loop));
+}
+
+/* -------------------------------------------------------------------- input */
+
+static bool stream_got(void *user, const uint8_t *bytes, size_t length)
+{
+	struct stream *stream = user;
+	int error = nopal_send(stream->session, bytes, length, 0);
+
+	if (error == -EMSGSIZE)
+		stream->report.too_long++;
+	return error == 0 || error == -EMSGSIZE;
+}
+
+static void stream_close(struct stream *stream)
+{
+	if (stream->closing || !stream->session)
+		return;
+	stream->closing = true;
+	nopal_session_close(stream->session);
+}
+
+static void stream_in_ended(void *user)
+{
+	struct stream *stream = user;
+
+	stream->in_over = true;
+	stream_close(stream);
+}
+
+/* ------------------------------------------------------------------ callbacks */
+
+static void stream_on_opened(struct nopal_session *session, void *user)
+{
+	struct stream *stream = user;
+
+	if (!stream) {
+		nopal_session_abort(session, "the listener has its session");
+		return;
+	}
+	stream->session = session;
+	stream->heard_ns = stream_now(stream);
+	stream_report_begin(&stream->report, session, stream->heard_ns);
+	if (stream->in)
+		stream_in_resume(stream->in);
+}
+
+static void *stream_on_accepted(struct nopal_session *session, void *user)
+{
+	struct stream *stream = user;
+
+	if (stream->session)
+		return NULL;
+	stream->session = session;
+	return stream;
+}
+
+static void stream_on_received(struct nopal_session *session,
+			       struct nopal_message *message, void *user)
+{
+	struct stream *stream = user;
+
+	if (!stream)
+		return;
+	stream->heard_ns = stream_now(stream);
+	if (stream->out && !stream_out_put(stream->out, session, message,
+					   !stream->reliable || !stream->flow_controlled)) {
+		stream->exit = TOOL_ENVIRONMENT;
+		nopal_session_abort(session, "the output is broken");
+	}
+}
+
+static void stream_on_writable(struct nopal_session *session, void *user)
+{
+	struct stream *stream = user;
+
+	(void)session;
+	if (stream && stream->in)
+		stream_in_resume(stream->in);
+}
+
+static void stream_on_ended(struct nopal_session *session, int end, const char *text,
+			    void *user)
+{
+	struct stream *stream = user;
+
+	if (!stream)
+		return;
+	if (stream->out) {
+		stream_out_drain(stream->out, session);
+		stream->report.overflowed = stream_out_dropped(stream->out);
+	}
+	stream_report_end(&stream->report, session, stream_now(stream));
+	if (end != NOPAL_ENDED_WELL && !stream->interrupted) {
+		fprintf(stderr, "error: %s\n", text && *text ? text : "broken");
+		if (stream->exit == TOOL_GOOD)
+			stream->exit = TOOL_FAILED;
+	}
+	stream->session = NULL;
+	stream->over = true;
+	loop_stop(stream->loop);
+}
+
+static const struct nopal_callbacks stream_callbacks = {
+	.accepted = stream_on_accepted,
+	.opened = stream_on_opened,
+	.received = stream_on_received,
+	.writable = stream_on_writable,
+	.ended = stream_on_ended,
+};
+
+static void stream_on_tick(void *user)
+{
+	struct stream *stream = user;
+	int64_t now_ns = stream_now(stream);
+
+	if (stream->session && stream->report.begun) {
+		if (stream->out)
+			stream->report.overflowed = stream_out_dropped(stream->out);
+		stream_report_line(&stream->report, stream->session, now_ns);
+	}
+	loop_event_start(stream->tick, stream->interval_ns);
+	if (stream->session && stream->report.begun && stream->idle_ns > 0 &&
+	    now_ns - stream->heard_ns > stream->idle_ns)
+		stream_close(stream);
+}
+
+static void stream_on_interrupt(void *user)
+{
+	struct stream *stream = user;
+
+	stream->interrupted = true;
+	if (stream->session)
+		nopal_session_abort(stream->session, "interrupted");
+	loop_stop(stream->loop);
+}
+
+/* --------------------------------------------------------------------- running */
+
+static bool stream_open_ends(const struct tool_call *call, struct stream *stream,
+			     bool opener)
+{
+	struct stream_in_calls calls = { stream_got, stream_in_ended, stream };
+	const char *in = tool_value(call, "in"), *out = tool_value(call, "out");
+	int64_t rate_bps;
+
+	if (!in && !out && opener)
+		in = "pipe:";
+	if (!in && !out && !opener)
+		out = "pipe:";
+	if (!tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps))
+		return false;
+	if (in)
+		stream->in = stream_in_new(stream->loop, in, stream->size, rate_bps,
+					   &calls);
+	if (out)
+		stream->out = stream_out_new(stream->loop, out);
+	stream->report.to_stderr = stream->out && stream_out_is_pipe(stream->out);
+	return (!in || stream->in) && (!out || stream->out);
+}
+
+static bool stream_listen(const struct tool_call *call, struct stream *stream,
+			  const struct nopal_address *local)
+{
+	struct nopal_problems problems;
+	struct nopal_address bound;
+
+	nopal_problems_init(&problems);
+	stream->endpoint =
+		nopal_endpoint_open(loop_world(stream->loop), local, &problems);
+	tool_problems(&problems);
+	if (!stream->endpoint)
+		return false;
+	nopal_endpoint_local(stream->endpoint, &bound);
+	recv_where_print("nopal stream", &bound, tool_value(call, "config"),
+			 tool_values(call, "set"), stderr);
+	return nopal_endpoint_allow(stream->endpoint, stream->plan,
+				    NOPAL_ALLOW_CONNECTIONLESS, &stream_callbacks,
+				    stream) == 0;
+}
+
+static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
+{
+	struct nopal_problems problems;
+	struct nopal_session *session;
+	struct nopal_address local;
+
+	nopal_problems_init(&problems);
+	loop_any_address(peer, &local);
+	stream->endpoint =
+		nopal_endpoint_open(loop_world(stream->loop), &local, &problems);
+	tool_problems(&problems);
+	if (!stream->endpoint)
+		return false;
+	session = nopal_session_open(stream->endpoint, stream->plan, peer,
+				     &stream_callbacks, stream);
+	if (session && !stream->over)
+		stream->session = session;
+	return session != NULL;
+}
+
+static bool stream_start(const struct tool_call *call, struct stream *stream,
+			 const struct nopal_address *address, bool opener)
+{
+	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1, stream_on_tick,
+				      stream);
+	if (!stream->tick || !stream_open_ends(call, stream, opener) ||
+	    !loop_on_interrupt(stream->loop, stream_on_interrupt, stream))
+		return false;
+	loop_event_start(stream->tick, stream->interval_ns);
+	return opener ? stream_dial(stream, address) :
+			stream_listen(call, stream, address);
+}
+
+static enum tool_exit stream_with(const struct tool_call *call, struct stream *stream,
+				  const struct nopal_address *address, bool opener)
+{
+	stream->exit = TOOL_ENVIRONMENT;
+	stream->loop = loop_new();
+	if (stream->loop && stream_start(call, stream, address, opener)) {
+		stream->exit = TOOL_GOOD;
+		if (!stream->over)
+			loop_run(stream->loop);
+	}
+	if (stream->loop)
+		loop_end_world(stream->loop);
+	stream_in_free(stream->in);
+	stream_out_free(stream->out);
+	loop_event_free(stream->tick);
+	if (stream->loop)
+		loop_free(stream->loop);
+	return stream->exit;
+}
+
+/* Either a peer to open to, or an address to listen on. */
+static bool stream_address(const struct tool_call *call,
+			   struct nopal_address *ret_address, bool *ret_opener)
+{
+	const char *listen = tool_value(call, "listen");
+	struct nopal_problems problems;
+
+	*ret_opener = call->word_count == 1;
+	if (*ret_opener == (listen != NULL)) {
+		fprintf(stderr, "error: one side listens, the other opens\n"
+				"  fix: give HOST:PORT or --listen ADDR:PORT\n");
+		return false;
+	}
+	nopal_problems_init(&problems);
+	nopal_address_parse(*ret_opener ? call->words[0] : listen, ret_address,
+			    &problems);
+	return !tool_problems(&problems);
+}
+
+static bool stream_options_of(const struct tool_call *call, struct stream *stream)
+{
+	uint64_t limit = nopal_plan_message_limit(stream->plan);
+	int64_t size = nopal_plan_body_bytes(stream->plan);
+
+	stream->reliable = nopal_plan_provides(stream->plan, "reliability");
+	stream->flow_controlled = nopal_plan_provides(stream->plan, "flow_control");
+	if (stream->reliable)
+		size = STREAM_RELIABLE_BYTES;
+	if ((uint64_t)size > limit)
+		size = (int64_t)limit;
+	if (!tool_quantity(call, "size", NOPAL_SIZE, size, &size) ||
+	    !tool_quantity(call, "interval", NOPAL_TIME, STREAM_INTERVAL_NS,
+			   &stream->interval_ns) ||
+	    !tool_quantity(call, "idle", NOPAL_TIME, 0, &stream->idle_ns))
+		return false;
+	if (size >= 1 && (uint64_t)size <= limit && stream->interval_ns > 0) {
+		stream->size = (size_t)size;
+		return true;
+	}
+	fprintf(stderr,
+		"error: --size is 1 to %llu bytes with config %s, --interval above 0\n",
+		(unsigned long long)limit, nopal_plan_name(stream->plan));
+	return false;
+}
+
+static enum tool_exit stream_run(const struct tool_call *call)
+{
+	const char *config = tool_value(call, "config");
+	struct stream stream = { .interval_ns = 0 };
+	struct nopal_address address;
+	enum tool_exit exit = TOOL_BAD_INPUT;
+	bool opener;
+
+	if (!config) {
+		fprintf(stderr, "error: -c CONF is missing\n"
+				"  fix: `nopal list configs` names them\n");
+		return TOOL_BAD_INPUT;
+	}
+	if (!stream_address(call, &address, &opener))
+		return TOOL_BAD_INPUT;
+	stream.plan = tool_plan(call, config);
+	if (!stream.plan)
+		return TOOL_BAD_INPUT;
+	signal(SIGPIPE, SIG_IGN); /* a reader that went is an error of a write */
+	stream.report.jsonl = tool_value(call, "jsonl") != NULL;
+	stream.report.plan = nopal_plan_name(stream.plan);
+	if (stream_options_of(call, &stream))
+		exit = stream_with(call, &stream, &address, opener);
+	nopal_plan_unref(stream.plan);
+	return exit;
+}
+
+static const struct tool_option stream_options[] = {
+	{ "config", 'c', "CONF", "composition, the same on both sides" },
+	{ "listen", 0, "ADDR:PORT", "wait for the other side there" },
+	{ "in", 0, "WHERE", "pipe: | file:PATH | udp://ADDR:PORT (who opens: pipe:)" },
+	{ "out", 0, "WHERE", "the same; who listens: pipe:" },
+	{ "size", 0, "SIZE", "longest message from a pipe or a file" },
+	{ "rate", 0, "RATE", "read a file no faster, as 2Mbit" },
+	{ "interval", 0, "TIME", "time between lines (default 1s)" },
+	{ "idle", 0, "TIME", "end when nothing arrived for so long" },
+	TOOL_SET_OPTION,
+	{ "jsonl", 0, NULL, "one JSON object an interval, and one at the end" },
+	{ NULL },
+};
+
+const struct tool tool_stream = {
+	.name = "stream",
+	.words = "[HOST:PORT]",
+	.summary = "carry messages of pipes, files and UDP over any composition",
+	.help = "One side listens, the other opens.  What comes in at --in leaves the "
+		"other side at --out, message by message; both may do both.  A line an "
+		"interval says how it fares.  JSON goes to standard output, or to "
+		"standard error where --out is pipe:.\n"
+		"\n"
+		"  nopal stream -c ctp_audio --listen 0.0.0.0:9000 > heard.raw\n"
+		"  nopal stream -c ctp_audio HOST:9000 --in file:song.raw --rate "
+		"256kbit\n",
+	.least_words = 0,
+	.most_words = 1,
+	.options = stream_options,
+	.run = stream_run,
+};

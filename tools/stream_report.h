@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream_report.h -- how a stream fares, an interval a line.
+ */
+#ifndef NOPAL_STREAM_REPORT_H
+#define NOPAL_STREAM_REPORT_H
+
+#include "nopal.h"
+
+struct stream_report {
+	const char *plan;
+	bool jsonl, begun;
+	bool to_stderr; /* standard output carries messages */
+	uint64_t too_long;   /* of the input: dropped */
+	uint64_t overflowed; /* messages that the output had no room for */
+	int64_t begun_ns, last_ns;
+	struct nopal_counters last; /* at the last line */
+};
+
+void stream_report_begin(struct stream_report *report,
+			 const struct nopal_session *session, int64_t now_ns);
+void stream_report_line(struct stream_report *report,
+			const struct nopal_session *session, int64_t now_ns);
+/* The whole of it. */
+void stream_report_end(struct stream_report *report,
+		       const struct nopal_session *session, int64_t now_ns);
+
+#endif

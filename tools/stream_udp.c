@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream_udp.c -- a plain UDP socket for `nopal stream`.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/socket.h>
+
+#include "stream_udp.h"
+#include "tool.h"
+
+enum {
+	STREAM_MAPPED_BYTES = 12, /* ::ffff: before an IPv4 address */
+	STREAM_UDP_BUFFER = 4 << 20,
+};
+
+union stream_name {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static socklen_t stream_udp_name(const struct nopal_address *address,
+				 union stream_name *name)
+{
+	static const uint8_t mapped[STREAM_MAPPED_BYTES] = { [10] = 0xff, [11] = 0xff };
+
+	memset(name, 0, sizeof(*name));
+	if (memcmp(address->ip, mapped, sizeof(mapped)) == 0) {
+		name->v4.sin_family = AF_INET;
+		name->v4.sin_port = htons(address->port);
+		memcpy(&name->v4.sin_addr, address->ip + STREAM_MAPPED_BYTES,
+		       sizeof(name->v4.sin_addr));
+		return sizeof(name->v4);
+	}
+	name->v6.sin6_family = AF_INET6;
+	name->v6.sin6_port = htons(address->port);
+	memcpy(&name->v6.sin6_addr, address->ip, sizeof(address->ip));
+	return sizeof(name->v6);
+}
+
+int stream_udp_open(const char *address, bool connected)
+{
+	struct nopal_problems problems;
+	struct nopal_address parsed;
+	union stream_name name;
+	socklen_t length;
+	int fd, bytes = STREAM_UDP_BUFFER;
+
+	nopal_problems_init(&problems);
+	if (nopal_address_parse(address, &parsed, &problems)) {
+		tool_problems(&problems);
+		return -1;
+	}
+	length = stream_udp_name(&parsed, &name);
+	fd = socket(name.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && (connected ? connect(fd, &name.any, length) :
+				    bind(fd, &name.any, length)) == 0) {
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+		return fd;
+	}
+	fprintf(stderr, "error: udp://%s: %s\n", address, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
