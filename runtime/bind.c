@@ -28,8 +28,8 @@ static struct nopal_own_calls *own_calls(struct nopal_core *core)
 static int calls_append(struct nopal_core *core, struct nopal_calls *calls,
 			struct nopal_call call)
 {
-	struct nopal_call *grown =
-		nopal_alloc(&core->session, (calls->count + 1) * sizeof(*grown));
+	struct nopal_call *grown = nopal_alloc(
+		&core->session, (calls->count + 1) * sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -41,13 +41,15 @@ static int calls_append(struct nopal_core *core, struct nopal_calls *calls,
 	return 0;
 }
 
-static bool same_handler(const union nopal_handler *a, const union nopal_handler *b)
+static bool same_handler(const union nopal_handler *a,
+			 const union nopal_handler *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 static int calls_remove(struct nopal_core *core, struct nopal_calls *calls,
-			const struct nopal_part *part, const union nopal_handler *run)
+			const struct nopal_part *part,
+			const union nopal_handler *run)
 {
 	struct nopal_call *kept;
 	uint32_t count = 0;
@@ -94,8 +96,10 @@ int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
 	if (!call.part)
 		return -ENOMEM;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (nopal__kind_wanted(core->plan, part, binding->kinds, code) &&
-		    calls_append(core, &own->calls[binding->event][code], call) < 0)
+		if (nopal__kind_wanted(core->plan, part, binding->kinds,
+				       code) &&
+		    calls_append(core, &own->calls[binding->event][code],
+				 call) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -110,8 +114,8 @@ void nopal_unbind(struct nopal_session *session, const struct nopal_part *part,
 		return;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
 		if (nopal__kind_wanted(core->plan, part, binding->kinds, code))
-			calls_remove(core, &own->calls[binding->event][code], part,
-				     &binding->run);
+			calls_remove(core, &own->calls[binding->event][code],
+				     part, &binding->run);
 }
 
 /* ------------------------------------------------------------ custom events */
@@ -121,7 +125,8 @@ int nopal_event_find(struct nopal_session *session, const char *name)
 	const struct nopal_own_calls *own = nopal__core(session)->own;
 
 	for (int i = 0; own && i < NOPAL_CUSTOM_ROOM; i++)
-		if (own->custom_name[i] && strcmp(own->custom_name[i], name) == 0)
+		if (own->custom_name[i] &&
+		    strcmp(own->custom_name[i], name) == 0)
 			return NOPAL_CUSTOM + i;
 	return -ENOENT;
 }
@@ -143,11 +148,13 @@ int nopal_event_create(struct nopal_session *session, const char *name)
 	return -ENOSPC;
 }
 
-const struct nopal_calls *nopal__custom_calls(struct nopal_core *core, int event)
+const struct nopal_calls *nopal__custom_calls(struct nopal_core *core,
+					      int event)
 {
 	int i = event - NOPAL_CUSTOM;
 
-	if (!core->own || i < 0 || i >= NOPAL_CUSTOM_ROOM || !core->own->custom_name[i])
+	if (!core->own || i < 0 || i >= NOPAL_CUSTOM_ROOM ||
+	    !core->own->custom_name[i])
 		return NULL;
 	return &core->own->custom[i];
 }
@@ -158,12 +165,14 @@ void nopal_event_delete(struct nopal_session *session, int event)
 
 	if (nopal__custom_calls(core, event)) {
 		core->own->custom_name[event - NOPAL_CUSTOM] = NULL;
-		core->own->custom[event - NOPAL_CUSTOM] = (struct nopal_calls){ 0 };
+		core->own->custom[event - NOPAL_CUSTOM] =
+			(struct nopal_calls){ 0 };
 	}
 }
 
-int nopal_bind_custom(struct nopal_session *session, const struct nopal_part *part,
-		      int event, nopal_custom_handler *handler, const void *argument)
+int nopal_bind_custom(struct nopal_session *session,
+		      const struct nopal_part *part, int event,
+		      nopal_custom_handler *handler, const void *argument)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_call call = { .run.custom = handler };
@@ -173,12 +182,14 @@ int nopal_bind_custom(struct nopal_session *session, const struct nopal_part *pa
 	call.part = part_with(core, part, argument);
 	if (!call.part)
 		return -ENOMEM;
-	return calls_append(core, &core->own->custom[event - NOPAL_CUSTOM], call);
+	return calls_append(core, &core->own->custom[event - NOPAL_CUSTOM],
+			    call);
 }
 
 /* ----------------------------------------------------- barriers on any item */
 
-void nopal_barrier_init(struct nopal_item_barrier *barrier, int event, void *item)
+void nopal_barrier_init(struct nopal_item_barrier *barrier, int event,
+			void *item)
 {
 	*barrier = (struct nopal_item_barrier){ .event = event, .item = item };
 }
@@ -192,8 +203,8 @@ uint32_t nopal_barrier_join(struct nopal_item_barrier *barrier)
 	return bit;
 }
 
-void nopal_barrier_enter(struct nopal_session *session, struct nopal_item_barrier *barrier,
-			 uint32_t bit)
+void nopal_barrier_enter(struct nopal_session *session,
+			 struct nopal_item_barrier *barrier, uint32_t bit)
 {
 	if (!(barrier->waiting & bit)) {
 		nopal__core(session)->counters.misuses++;

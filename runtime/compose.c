@@ -55,7 +55,7 @@ static void compose_validate(const struct nopal_composed_layer *layer,
 		const struct nopal_member *member = &layer->members[i];
 		const struct nopal_config_section *section =
 			nopal__config_section(config,
-						   member->microprotocol->name);
+					      member->microprotocol->name);
 
 		nopal__parameters_validate(member, section, problems);
 	}
@@ -88,11 +88,13 @@ static void compose_layer(struct nopal_composed_layer *layer,
 	nopal__relations_complete(layer, config->requires_auto, problems);
 	nopal__relations_check(layer, problems);
 	nopal__usage_check(layer, problems);
-	nopal__usage_warn(layer, problems);
+	nopal__holds_check(layer, problems);
 	nopal__cycles_check(layer, problems);
 	nopal__order_check(layer, problems);
 	compose_validate(layer, from, problems);
 	compose_multiplicity(layer, problems);
+	if (!problems->errors)
+		nopal__usage_warn(layer, problems);
 }
 
 static void compose_seal(struct nopal_composition *composition)
@@ -115,8 +117,8 @@ struct nopal_composition *nopal__compose(struct nopal_config *config,
 		return NULL;
 	composition = nopal__zeroed(1, sizeof(*composition));
 	composition->config = config;
-	composition->layers =
-		nopal__zeroed(config->layer_count, sizeof(*composition->layers));
+	composition->layers = nopal__zeroed(config->layer_count,
+					    sizeof(*composition->layers));
 	composition->layer_count = config->layer_count;
 	for (size_t i = 0; i < config->layer_count; i++)
 		compose_layer(&composition->layers[i], config, i, problems);

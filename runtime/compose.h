@@ -20,9 +20,10 @@
 /* A microprotocol in a composition. */
 struct nopal_member {
 	const struct nopal_microprotocol *microprotocol;
-	void *parameters;  /* its struct, in base units; NULL when it has none */
+	void *parameters; /* its struct, in base units; NULL when it has none */
 	bool *in_segments; /* by parameter: a size still counted in segments */
-	struct nopal_place place; /* of its section; of who needed it when added */
+	struct nopal_place
+		place;	       /* of its section; of who needed it when added */
 	const char *added_for; /* NULL: the config names it; else the role */
 };
 
@@ -30,12 +31,14 @@ struct nopal_composed_layer {
 	char *name;
 	enum nopal_multiplicity multiplicity;
 	struct nopal_place place;
-	struct nopal_member *members; /* in the config's order, added ones last */
+	struct nopal_member
+		*members; /* in the config's order, added ones last */
 	size_t count;
 };
 
 struct nopal_composition {
-	struct nopal_config *config; /* owned: names, places, budget live here */
+	struct nopal_config
+		*config; /* owned: names, places, budget live here */
 	struct nopal_composed_layer *layers;
 	size_t layer_count;
 	char *canonical; /* all that peers must agree on, a line a microprotocol */
@@ -69,8 +72,8 @@ typedef bool nopal__wanted(const struct nopal_composed_layer *layer,
  * the others' order as it is. */
 size_t nopal__compose_order(const struct nopal_composed_layer *layer,
 			    enum nopal_event event, nopal__wanted *wanted,
-			    const void *context, struct nopal_ordered *ret_order,
-			    size_t room);
+			    const void *context,
+			    struct nopal_ordered *ret_order, size_t room);
 /* 0: undeclared ties by name; else they are permuted by this seed (tests). */
 extern uint64_t nopal__order_seed;
 
@@ -79,7 +82,6 @@ extern uint64_t nopal__order_seed;
 /* The attribute that the runtime itself writes: whoever reads it, and may put
  * it on the wire, needs no other writer. */
 #define NOPAL_RUNTIME_ATTRIBUTE "packet_number"
-
 
 /* Does the microprotocol provide this role, or has it this name?  `relation`
  * may be alternatives joined by '|'. */

@@ -23,8 +23,12 @@ void nopal__parameters_validate(const struct nopal_member *member,
 /* ------------------------------------------------------------ relations.c */
 
 /* Adds members where `automatic`; reports needs that stay open. */
-void nopal__relations_complete(struct nopal_composed_layer *layer, bool automatic,
-			       struct nopal_problems *problems);
+void nopal__relations_complete(struct nopal_composed_layer *layer,
+			       bool automatic, struct nopal_problems *problems);
+/* A role that both provide and one calls exclusive; NULL: none. */
+const char *nopal__role_of_both(const struct nopal_microprotocol *one,
+				const struct nopal_microprotocol *other);
+
 /* Exclusions, and exclusive roles that are provided twice. */
 void nopal__relations_check(const struct nopal_composed_layer *layer,
 			    struct nopal_problems *problems);
@@ -34,7 +38,10 @@ void nopal__relations_check(const struct nopal_composed_layer *layer,
 /* Attributes and shared variables: writers and readers. */
 void nopal__usage_check(const struct nopal_composed_layer *layer,
 			struct nopal_problems *problems);
-/* Holds that nobody can complete, and members that nobody has a use for. */
+/* Holds that nobody can complete. */
+void nopal__holds_check(const struct nopal_composed_layer *layer,
+			struct nopal_problems *problems);
+/* Members that nobody has a use for: worth saying of a sound layer. */
 void nopal__usage_warn(const struct nopal_composed_layer *layer,
 		       struct nopal_problems *problems);
 

@@ -79,8 +79,8 @@ void nopal__config_remove(struct nopal_config_layer *layer,
 		(layer->section_count - index) * sizeof(*section));
 }
 
-static struct nopal_config_key *
-config_key(struct nopal_config_section *section, const char *name)
+static struct nopal_config_key *config_key(struct nopal_config_section *section,
+					   const char *name)
 {
 	for (size_t i = 0; i < section->key_count; i++) {
 		if (strcmp(section->keys[i].name, name) == 0)
@@ -96,9 +96,9 @@ void nopal__config_set_key(struct nopal_config_section *section,
 	struct nopal_config_key *key = config_key(section, name);
 
 	if (!key) {
-		section->keys = nopal__one_more(section->keys,
-						section->key_count,
-						sizeof(*section->keys));
+		section->keys =
+			nopal__one_more(section->keys, section->key_count,
+					sizeof(*section->keys));
 		key = &section->keys[section->key_count++];
 		key->name = nopal__copy(name);
 	}
@@ -127,7 +127,8 @@ static struct nopal_config_section *
 config_section_add(struct nopal_config_layer *layer, const char *name,
 		   struct nopal_place place)
 {
-	struct nopal_config_section *section = nopal__config_section(layer, name);
+	struct nopal_config_section *section =
+		nopal__config_section(layer, name);
 
 	if (section)
 		return section;
@@ -196,14 +197,15 @@ static bool config_say_twice(const struct config_file *file, size_t index)
 	if (!earlier)
 		return false;
 	if (earlier->section)
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "put its keys into one section",
+		nopal_problems_add(file->reader->problems, place.file,
+				   place.line, "put its keys into one section",
 				   "a second section `%s`; the first is in "
 				   "line %d",
 				   earlier->name, earlier->line);
 	else
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "keep one", "`%s` is set already in line %d",
+		nopal_problems_add(file->reader->problems, place.file,
+				   place.line, "keep one",
+				   "`%s` is set already in line %d",
 				   earlier->name, earlier->line);
 	return true;
 }
@@ -255,8 +257,8 @@ static void config_apply_section(const struct config_file *file, size_t index,
 	const char *name = item->name;
 
 	if (item->titled)
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "remove the title",
+		nopal_problems_add(file->reader->problems, place.file,
+				   place.line, "remove the title",
 				   "`%s` takes no title; only layers have one",
 				   item->name);
 	if (!nopal_registry_find(name))
@@ -294,18 +296,18 @@ static void config_apply_layer(const struct config_file *file, size_t index)
 	const struct nopal_scan *scan = file->scan;
 	struct nopal_place place = config_place(file, index);
 	struct nopal_config_layer *layer;
+	const char *name = NOPAL_LAYER_DEFAULT;
 
-	if (!scan->items[index].titled || !file->values[index].count) {
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "write layer \"NAME\" { ... }",
+	if (file->values[index].count)
+		name = file->values[index].words[0];
+	else
+		nopal_problems_add(file->reader->problems, place.file,
+				   place.line, "write layer \"NAME\" { ... }",
 				   "the layer has no name");
-		return;
-	}
-	layer = config_layer_add(file->reader->config,
-				 file->values[index].words[0], place);
+	layer = config_layer_add(file->reader->config, name, place);
 	if (layer->place.file == place.file && layer->place.line != place.line)
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "give it a name of its own",
+		nopal_problems_add(file->reader->problems, place.file,
+				   place.line, "give it a name of its own",
 				   "a second layer `%s`; the first is in line "
 				   "%d",
 				   layer->name, layer->place.line);
@@ -337,12 +339,16 @@ static void config_apply_plain(const struct config_file *file, size_t index)
 	struct nopal_config_layer *layer;
 
 	if (config_has_layers(file))
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "move it into a layer",
+		nopal_problems_add(file->reader->problems, place.file,
+				   place.line, "move it into a layer",
 				   "`%s` stands beside the layers of this "
 				   "config",
 				   file->scan->items[index].name);
-	layer = config_layer_add(config, NOPAL_LAYER_DEFAULT, whole);
+	if (config_has_layers(file) && config->layer_count)
+		layer = &config->layers
+				 [0]; /* so that it is checked somewhere */
+	else
+		layer = config_layer_add(config, NOPAL_LAYER_DEFAULT, whole);
 	config_apply_section(file, index, layer);
 }
 
@@ -440,8 +446,8 @@ static void config_extend(const struct config_file *file)
 			continue;
 		name = nopal__one_value(reader, item->name, &file->values[i],
 					place);
-		path = name ? nopal__config_find(name, place, reader->problems) :
-			      NULL;
+		path = name ? nopal__config_find(name, place, reader->problems)
+			    : NULL;
 		if (path)
 			config_read_file(reader, path, place);
 		free(path);

@@ -55,7 +55,7 @@ struct nopal_config {
 	char *description;
 	struct nopal_place place;
 	bool requires_auto; /* add the default provider of a missing need */
-	struct nopal_budget budget; /* 0: the default */
+	struct nopal_budget budget;   /* 0: the default */
 	uint64_t message_limit_bytes; /* 0: the default */
 	struct nopal_config_layer *layers;
 	size_t layer_count;

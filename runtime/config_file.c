@@ -74,7 +74,7 @@ static char *file_search(const char *name, const char *folders)
 {
 	const char *suffix = file_has_suffix(name) ? "" : NOPAL_CONFIG_SUFFIX;
 
-	while (folders) {
+	do { /* there is always one folder */
 		const char *folder;
 		size_t length = nopal__next_word(&folders, ':', &folder);
 		char *path = nopal__printed("%.*s/%s%s", (int)length, folder,
@@ -83,7 +83,7 @@ static char *file_search(const char *name, const char *folders)
 		if (file_is_regular(path))
 			return path;
 		free(path);
-	}
+	} while (folders);
 	return NULL;
 }
 
@@ -93,7 +93,7 @@ static char **file_names(const char *folders, size_t *ret_count)
 	char **names = NULL;
 	size_t count = 0;
 
-	while (folders) {
+	do {
 		const char *folder;
 		size_t length = nopal__next_word(&folders, ':', &folder);
 		char *path = nopal__copy_part(folder, length);
@@ -109,7 +109,7 @@ static char **file_names(const char *folders, size_t *ret_count)
 		if (directory)
 			closedir(directory);
 		free(path);
-	}
+	} while (folders);
 	names = nopal__one_more(names, count, sizeof(*names)); /* the NULL */
 	*ret_count = count;
 	return names;
@@ -152,13 +152,14 @@ char *nopal__config_find(const char *name_or_path, struct nopal_place place,
 		return found;
 	if (path) {
 		nopal_problems_add(problems, place.file, place.line,
-				   "check the path", "there is no config %s: %s",
-				   found, strerror(errno ? errno : ENOENT));
+				   "check the path",
+				   "there is no config %s: %s", found,
+				   strerror(errno ? errno : ENOENT));
 		free(found);
 		return NULL;
 	}
 	free(found);
-	folders = file_folders(place.file); /* never NULL: it ends in ./configs */
+	folders = file_folders(place.file);
 	found = file_search(name_or_path, folders);
 	if (!found)
 		file_say_nowhere(name_or_path, folders, place, problems);
@@ -179,13 +180,11 @@ static char *file_read(FILE *file, const char *path,
 				   "the config cannot be read: %s",
 				   strerror(errno));
 	} else if (length > NOPAL_CONFIG_BYTES) {
-		nopal_problems_add(problems, path, 0,
-				   "is this the right file?",
+		nopal_problems_add(problems, path, 0, "is this the right file?",
 				   "the config is larger than %d KiB",
 				   NOPAL_CONFIG_BYTES / 1024);
 	} else if (memchr(text, '\0', length)) {
-		nopal_problems_add(problems, path, 0,
-				   "is this the right file?",
+		nopal_problems_add(problems, path, 0, "is this the right file?",
 				   "the config is not a text: it holds a zero "
 				   "byte");
 	} else {

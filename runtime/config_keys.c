@@ -203,13 +203,14 @@ static void keys_without(struct nopal__reader *reader, const char *name,
 	if (config->layer_count == 1)
 		keys_without_in(reader, &config->layers[0], values, place);
 	else
-		nopal_problems_add(reader->problems, place.file, place.line,
-				   config->layer_count ?
-					   "write it in the layer it is about" :
-					   "remove it, or write `extends` too",
-				   "`without` has %s to take sections out of",
-				   config->layer_count ? "several layers" :
-							 "no base config");
+		nopal_problems_add(
+			reader->problems, place.file, place.line,
+			config->layer_count
+				? "write it in the layer it is about"
+				: "remove it, or write `extends` too",
+			"`without` has %s to take sections out of",
+			config->layer_count ? "several layers"
+					    : "no base config");
 }
 
 /* -------------------------------------------------------------------- tables */

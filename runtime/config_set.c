@@ -113,9 +113,10 @@ void nopal__config_override(struct nopal__reader *reader, const char *set)
 	struct nopal_config_section *section;
 
 	if (!set_split(set, &parts)) {
-		nopal_problems_add(reader->problems, set_place.file, 0,
-				   "write SECTION.KEY=VALUE, like resize.mtu=1500B",
-				   "`%s` is not SECTION.KEY=VALUE", set);
+		nopal_problems_add(
+			reader->problems, set_place.file, 0,
+			"write SECTION.KEY=VALUE, like resize.mtu=1500B",
+			"`%s` is not SECTION.KEY=VALUE", set);
 		return;
 	}
 	section = parts.section ? set_find(reader->config, &parts) : NULL;

@@ -26,8 +26,9 @@ static void values_on_error(cfg_t *cfg, const char *format, va_list arguments)
 {
 	char *cause = nopal__vprinted(format, arguments);
 
-	nopal_problems_add(values_errors.problems, values_errors.file, cfg->line,
-			   "put the value in double quotes", "%s", cause);
+	nopal_problems_add(values_errors.problems, values_errors.file,
+			   cfg->line, "put the value in double quotes", "%s",
+			   cause);
 	free(cause);
 }
 
@@ -50,8 +51,8 @@ static cfg_opt_t *values_options(const struct nopal_scan *scan, int parent)
 		if (item->section) {
 			cfg_opt_t section =
 				CFG_SEC(name, values_options(scan, (int)i),
-					item->titled ? CFGF_TITLE | CFGF_MULTI :
-						       CFGF_MULTI);
+					item->titled ? CFGF_TITLE | CFGF_MULTI
+						     : CFGF_MULTI);
 
 			options[count++] = section;
 		} else {
@@ -106,7 +107,8 @@ static void values_take(const struct nopal_scan *scan, cfg_t *cfg, int parent,
 			values_copy(cfg, name, &values[i]);
 			continue;
 		}
-		section = cfg_size(cfg, name) ? cfg_getnsec(cfg, name, 0) : NULL;
+		section =
+			cfg_size(cfg, name) ? cfg_getnsec(cfg, name, 0) : NULL;
 		if (section && item->titled) {
 			values[i].words = nopal__zeroed(1, sizeof(char *));
 			values[i].words[values[i].count++] =

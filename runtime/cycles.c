@@ -55,7 +55,8 @@ struct cycles_graph {
 
 enum nopal_event nopal__event_find(const char *name)
 {
-	for (unsigned event = NOPAL_NO_EVENT + 1; event < NOPAL_CUSTOM; event++) {
+	for (unsigned event = NOPAL_NO_EVENT + 1; event < NOPAL_CUSTOM;
+	     event++) {
 		if (strcmp(nopal_event_name(event), name) == 0)
 			return (enum nopal_event)event;
 	}
@@ -178,7 +179,8 @@ static bool cycles_is_shared(const struct cycles_way *way, size_t start)
 	const struct nopal_member *first = NULL;
 
 	for (size_t i = start; i < way->length; i++) {
-		const struct nopal_member *member = cycles_member(way, i, start);
+		const struct nopal_member *member =
+			cycles_member(way, i, start);
 
 		if (first && member && member != first)
 			return true;
@@ -195,7 +197,8 @@ static void cycles_say(const struct cycles_way *way, size_t start,
 	struct nopal_text text = { 0 };
 
 	for (size_t i = start; i < way->length; i++) {
-		const struct nopal_member *member = cycles_member(way, i, start);
+		const struct nopal_member *member =
+			cycles_member(way, i, start);
 
 		if (member)
 			last = member;

@@ -189,9 +189,10 @@ static void descriptor_attribute(const struct descriptor_check *check,
 	when = descriptor_find(check->microprotocol->parameters,
 			       attribute->when);
 	if (!when || when->unit != NOPAL_SWITCH || !when->wire)
-		descriptor_say(check, "name an on/off parameter with .wire = true",
-			       "attribute", attribute->name,
-			       "travels on a condition that peers do not share");
+		descriptor_say(
+			check, "name an on/off parameter with .wire = true",
+			"attribute", attribute->name,
+			"travels on a condition that peers do not share");
 }
 
 static void descriptor_tables(const struct descriptor_check *check)
@@ -230,7 +231,8 @@ static void descriptor_holds(const struct descriptor_check *check)
 		}
 		descriptor_kinds_word(check, hold->kinds, "hold", hold->why);
 		if (taken[hold->barrier])
-			descriptor_say(check, "a microprotocol has one bit in each",
+			descriptor_say(check,
+				       "a microprotocol has one bit in each",
 				       "hold", hold->why,
 				       "is a second one in its barrier");
 		taken[hold->barrier] = true;
@@ -243,7 +245,8 @@ static void descriptor_bindings(const struct descriptor_check *check)
 
 	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
 		if ((int)binding->event < 0 || binding->event >= NOPAL_CUSTOM) {
-			descriptor_say(check, "bind it with nopal_bind_custom()",
+			descriptor_say(check,
+				       "bind it with nopal_bind_custom()",
 				       "binding", NULL,
 				       "is to an event that events.def lacks");
 			continue;
@@ -293,9 +296,11 @@ static void descriptor_timers(const struct descriptor_check *check)
 }
 
 bool nopal__descriptor_check(const struct nopal_microprotocol *microprotocol,
-			     const char *origin, struct nopal_problems *problems)
+			     const char *origin,
+			     struct nopal_problems *problems)
 {
-	const struct descriptor_check check = { microprotocol, origin, problems };
+	const struct descriptor_check check = { microprotocol, origin,
+						problems };
 	size_t errors = problems->errors;
 
 	if (!descriptor_required(&check))

@@ -29,7 +29,8 @@ void nopal_endpoint_local(const struct nopal_endpoint *endpoint,
 
 const char *nopal_endpoint_transport(const struct nopal_endpoint *endpoint)
 {
-	struct nopal_endpoint *port = (struct nopal_endpoint *)(uintptr_t)endpoint;
+	struct nopal_endpoint *port =
+		(struct nopal_endpoint *)(uintptr_t)endpoint;
 
 	return endpoint->port.world->ops->transport(port);
 }
@@ -37,7 +38,8 @@ const char *nopal_endpoint_transport(const struct nopal_endpoint *endpoint)
 /* ------------------------------------------------------------ sessions by id */
 
 /* Ids are random, so their low bits are a hash already. */
-static struct nopal_core **id_slot(const struct nopal_id_table *table, uint32_t id)
+static struct nopal_core **id_slot(const struct nopal_id_table *table,
+				   uint32_t id)
 {
 	uint32_t i = id & (table->room - 1);
 
@@ -46,15 +48,16 @@ static struct nopal_core **id_slot(const struct nopal_id_table *table, uint32_t 
 	return &table->slots[i];
 }
 
-static struct nopal_core *id_find(const struct nopal_id_table *table, uint32_t id)
+static struct nopal_core *id_find(const struct nopal_id_table *table,
+				  uint32_t id)
 {
 	return table->room ? *id_slot(table, id) : NULL;
 }
 
 static int id_grow(struct nopal_id_table *table)
 {
-	struct nopal_id_table grown = { .room = table->room ? table->room * 2 :
-							      ID_TABLE_AT_FIRST,
+	struct nopal_id_table grown = { .room = table->room ? table->room * 2
+							    : ID_TABLE_AT_FIRST,
 					.used = table->used };
 
 	grown.slots = calloc(grown.room, sizeof(*grown.slots));
@@ -62,7 +65,8 @@ static int id_grow(struct nopal_id_table *table)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < table->room; i++)
 		if (table->slots[i])
-			*id_slot(&grown, table->slots[i]->local_id) = table->slots[i];
+			*id_slot(&grown, table->slots[i]->local_id) =
+				table->slots[i];
 	free(table->slots);
 	*table = grown;
 	return 0;
@@ -140,7 +144,8 @@ void nopal__endpoint_forget(struct nopal_core *bottom)
 
 /* ------------------------------------------------------------ trains going out */
 
-static void transmitted(struct nopal_endpoint *endpoint, enum nopal_transmitted how)
+static void transmitted(struct nopal_endpoint *endpoint,
+			enum nopal_transmitted how)
 {
 	struct nopal_endpoint_counters *counters = &endpoint->port.counters;
 
@@ -160,12 +165,13 @@ static void transmitted(struct nopal_endpoint *endpoint, enum nopal_transmitted 
 void nopal__endpoint_flush(struct nopal_endpoint *endpoint)
 {
 	struct nopal_train train = { &endpoint->train_to, endpoint->train,
-				     endpoint->train_length, endpoint->train_stride };
+				     endpoint->train_length,
+				     endpoint->train_stride };
 
 	if (endpoint->train_count && !endpoint->busy)
 		transmitted(endpoint,
-			    endpoint->port.world->ops->transmit(endpoint->port.world,
-								endpoint, &train));
+			    endpoint->port.world->ops->transmit(
+				    endpoint->port.world, endpoint, &train));
 }
 
 static bool train_takes(const struct nopal_endpoint *endpoint,
@@ -178,7 +184,8 @@ static bool train_takes(const struct nopal_endpoint *endpoint,
 }
 
 /* NULL: the kernel is busy, the datagram is dropped like one lost on the way. */
-static uint8_t *train_room(struct nopal_endpoint *endpoint, struct nopal_core *core,
+static uint8_t *train_room(struct nopal_endpoint *endpoint,
+			   struct nopal_core *core,
 			   const struct nopal_address *to, uint32_t bytes)
 {
 	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
@@ -219,8 +226,8 @@ void nopal__train_add(struct nopal_core *core, uint32_t bytes)
 
 /* A datagram of no session: a train of its own. */
 void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
-			    const struct nopal_address *to, const uint8_t *bytes,
-			    uint32_t length)
+			    const struct nopal_address *to,
+			    const uint8_t *bytes, uint32_t length)
 {
 	uint8_t *room;
 
@@ -238,13 +245,14 @@ void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
 
 /* ---------------------------------------------------- departures that wait */
 
-void nopal__ready_push(struct nopal_core *core, const struct nopal_segment *segment)
+void nopal__ready_push(struct nopal_core *core,
+		       const struct nopal_segment *segment)
 {
 	struct nopal_endpoint *endpoint = core->endpoint;
 
 	if (endpoint->ready_count == endpoint->ready_room) {
-		uint32_t room = endpoint->ready_room ? endpoint->ready_room * 2 :
-						       READY_AT_FIRST;
+		uint32_t room = endpoint->ready_room ? endpoint->ready_room * 2
+						     : READY_AT_FIRST;
 		struct nopal_ready *ready = calloc(room, sizeof(*ready));
 
 		if (!ready)
@@ -283,9 +291,11 @@ void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 	endpoint->busy = false;
 	nopal__endpoint_flush(endpoint);
 	while (!endpoint->busy && endpoint->ready_count) {
-		struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
+		struct nopal_ready ready =
+			endpoint->ready[endpoint->ready_head];
 
-		endpoint->ready_head = (endpoint->ready_head + 1) % endpoint->ready_room;
+		endpoint->ready_head =
+			(endpoint->ready_head + 1) % endpoint->ready_room;
 		endpoint->ready_count--;
 		ready_depart(&ready);
 	}
@@ -306,11 +316,13 @@ static bool too_early(const struct nopal_core *core, uint8_t kind)
 	const struct nopal_part *connection = core->layer->connection;
 
 	return connection && core->opener && core->life == NOPAL_LIFE_OPENING &&
-	       core->plan->kinds[kind].part != connection && kind != NOPAL_KIND_ABORT;
+	       core->plan->kinds[kind].part != connection &&
+	       kind != NOPAL_KIND_ABORT;
 }
 
 static void session_receive(struct nopal_core *core, uint8_t kind,
-			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length)
+			    struct nopal_buffer *buffer, uint8_t *bytes,
+			    uint32_t length)
 {
 	struct nopal_segment *segment;
 
@@ -323,7 +335,8 @@ static void session_receive(struct nopal_core *core, uint8_t kind,
 	}
 	if (too_early(core, kind))
 		return;
-	segment = nopal__unpack(core, kind, buffer, bytes, length, 1 + NOPAL_ID_BYTES);
+	segment = nopal__unpack(core, kind, buffer, bytes, length,
+				1 + NOPAL_ID_BYTES);
 	if (!segment)
 		return;
 	if (kind != NOPAL_KIND_ABORT) {
@@ -342,20 +355,21 @@ static uint32_t id_of(const uint8_t *bytes)
 }
 
 static void datagram_receive(struct nopal_endpoint *endpoint,
-			     const struct nopal_arrival *arrival, uint8_t *bytes,
-			     uint32_t length)
+			     const struct nopal_arrival *arrival,
+			     uint8_t *bytes, uint32_t length)
 {
 	struct nopal_core *core;
 	uint8_t kind;
 
 	endpoint->port.counters.datagrams_in++;
-	if (length < 1 + NOPAL_ID_BYTES || !nopal__first_byte_parse(bytes[0], &kind)) {
+	if (length < 1 + NOPAL_ID_BYTES ||
+	    !nopal__first_byte_parse(bytes[0], &kind)) {
 		endpoint->port.counters.malformed++;
 		return;
 	}
 	if (is_opening(kind)) {
-		nopal__opening_receive(endpoint, &arrival->from, arrival->buffer, bytes,
-				       length);
+		nopal__opening_receive(endpoint, &arrival->from,
+				       arrival->buffer, bytes, length);
 		return;
 	}
 	core = id_find(&endpoint->by_id, id_of(bytes + 1));
@@ -376,7 +390,8 @@ void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
 	endpoint->port.counters.batches_in++;
 	for (size_t i = 0; i < count; i++) {
 		const struct nopal_arrival *arrival = &arrivals[i];
-		uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
+		uint32_t stride =
+			arrival->stride ? arrival->stride : arrival->length;
 		uint32_t at = 0;
 
 		do {
@@ -413,8 +428,9 @@ struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 	return endpoint;
 }
 
-int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-			 unsigned flags, const struct nopal_callbacks *callbacks,
+int nopal_endpoint_allow(struct nopal_endpoint *endpoint,
+			 struct nopal_plan *plan, unsigned flags,
+			 const struct nopal_callbacks *callbacks,
 			 void *listener_user)
 {
 	struct nopal_listener_entry *entry;
@@ -481,11 +497,13 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
 
-	for (struct nopal_core *core = endpoint->sessions; core; core = core->next)
+	for (struct nopal_core *core = endpoint->sessions; core;
+	     core = core->next)
 		if (core->life != NOPAL_LIFE_ENDED) {
 			nopal__touch(core);
 			nopal__abort_tell(core);
-			nopal__session_end(core, NOPAL_ABORTED, "its endpoint closed");
+			nopal__session_end(core, NOPAL_ABORTED,
+					   "its endpoint closed");
 		}
 	nopal__turn_end(world, outermost);
 	world->ops->port_close(world, endpoint);
@@ -495,7 +513,8 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 
 /* ------------------------------------------------------------------- worlds */
 
-void nopal__world_init(struct nopal_world *world, const struct nopal_world_ops *ops)
+void nopal__world_init(struct nopal_world *world,
+		       const struct nopal_world_ops *ops)
 {
 	memset(world, 0, sizeof(*world));
 	world->ops = ops;

@@ -11,7 +11,7 @@
 #include "session.h"
 
 enum {
-	DEPTH_LIMIT = 32,	 /* nested raises: more is a cycle */
+	DEPTH_LIMIT = 32,      /* nested raises: more is a cycle */
 	STORM_LIMIT = 1000000, /* queued raises in one turn */
 };
 
@@ -51,12 +51,13 @@ const char *nopal_event_argument(unsigned event)
 	return event < NOPAL_EVENT_COUNT ? event_arguments[event] : NULL;
 }
 
-void nopal__note(struct nopal_core *core, enum nopal_trace_note note, uint64_t a,
-		 uint64_t b)
+void nopal__note(struct nopal_core *core, enum nopal_trace_note note,
+		 uint64_t a, uint64_t b)
 {
 	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
-			     NOPAL_TRACED_NOTE, UINT8_MAX, (uint16_t)note, a, b);
+		nopal__trace(core->world->tracer, core->session.now_ns,
+			     core->local_id, NOPAL_TRACED_NOTE, UINT8_MAX,
+			     (uint16_t)note, a, b);
 }
 
 /* ------------------------------------------- what differs by subject's type */
@@ -86,7 +87,8 @@ static inline void pin_message(struct nopal_message *message)
 	message->pins++;
 }
 
-static inline void unpin_segment(struct nopal_core *core, struct nopal_segment *segment)
+static inline void unpin_segment(struct nopal_core *core,
+				 struct nopal_segment *segment)
 {
 	if (--segment->pins == 0)
 		nopal__segment_settle(core, segment);
@@ -115,34 +117,36 @@ static inline void unpin_other(struct nopal_core *core, void *subject)
 	(void)subject;
 }
 
-#define BY_SUBJECT(subject, verb)                  \
-	_Generic((subject),                        \
-		struct nopal_segment *: verb##_segment, \
-		struct nopal_message *: verb##_message, \
-		default: verb##_other)
+#define BY_SUBJECT(subject, verb)                                              \
+	_Generic((subject), struct nopal_segment *                             \
+		 : verb##_segment, struct nopal_message *                      \
+		 : verb##_message, default                                     \
+		 : verb##_other)
 
 #define kind_of_message kind_of_other
-#define unpin_message nopal__message_unpin
+#define unpin_message	nopal__message_unpin
 
 /* ----------------------------------------------------------------- raising */
 
 /* An ended session raises its last event and nothing else. */
-static bool raise_begin(struct nopal_core *core, enum nopal_event event, uint64_t subject)
+static bool raise_begin(struct nopal_core *core, enum nopal_event event,
+			uint64_t subject)
 {
 	if (core->life == NOPAL_LIFE_ENDED && event != NOPAL_SESSION_CLOSED &&
 	    event != NOPAL_SESSION_BROKEN)
 		return false;
 	core->counters.raises++;
 	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
-			     NOPAL_TRACED_RAISE, UINT8_MAX, (uint16_t)event, subject,
-			     core->depth);
+		nopal__trace(core->world->tracer, core->session.now_ns,
+			     core->local_id, NOPAL_TRACED_RAISE, UINT8_MAX,
+			     (uint16_t)event, subject, core->depth);
 	if (core->depth < DEPTH_LIMIT) {
 		core->depth++;
 		return true;
 	}
-	nopal_session_break(&core->session, NOPAL_RUNTIME_LIMIT,
-			    "events nested beyond the limit: handlers raise each other");
+	nopal_session_break(
+		&core->session, NOPAL_RUNTIME_LIMIT,
+		"events nested beyond the limit: handlers raise each other");
 	return false;
 }
 
@@ -176,34 +180,36 @@ static inline void go_on(struct nopal_session *session, enum nopal_event event,
 	} else if (event == NOPAL_MSG_FROM_NET) {
 		struct nopal_message *message = subject;
 
-		if (!message->waiting && !message->delivered && !message->settled)
+		if (!message->waiting && !message->delivered &&
+		    !message->settled)
 			nopal__message_deliver(nopal__core(session), message);
 	}
 }
 
-#define EVENT(name, type, doc)                                                   \
-	void nopal_raise_##name(struct nopal_session *session, type *subject)    \
-	{                                                                        \
-		struct nopal_core *core = nopal__core(session);                  \
-		const struct nopal_calls *calls;                                 \
-		bool stopped = false;                                            \
-                                                                                 \
-		if (!raise_begin(core, NOPAL_##name,                             \
-				 BY_SUBJECT(subject, number_of)(subject)))       \
-			return;                                                  \
-		count_before(core, NOPAL_##name);                                \
-		calls = &core->calls[NOPAL_##name]                               \
-				    [BY_SUBJECT(subject, kind_of)(subject)];     \
-		BY_SUBJECT(subject, pin)(subject);                               \
-		for (uint32_t i = 0, n = calls->count; i < n && !stopped; i++) { \
-			const struct nopal_call *call = &calls->call[i];         \
-                                                                                 \
-			stopped = call->run.name(session, call->part,            \
-						 subject) == NOPAL_STOP;         \
-		}                                                                \
-		go_on(session, NOPAL_##name, subject, stopped);                  \
-		BY_SUBJECT(subject, unpin)(core, subject);                       \
-		raise_end(core);                                                 \
+#define EVENT(name, type, doc)                                                 \
+	void nopal_raise_##name(struct nopal_session *session, type *subject)  \
+	{                                                                      \
+		struct nopal_core *core = nopal__core(session);                \
+		const struct nopal_calls *calls;                               \
+		bool stopped = false;                                          \
+                                                                               \
+		if (!raise_begin(core, NOPAL_##name,                           \
+				 BY_SUBJECT(subject, number_of)(subject)))     \
+			return;                                                \
+		count_before(core, NOPAL_##name);                              \
+		calls = &core->calls[NOPAL_##name]                             \
+				    [BY_SUBJECT(subject, kind_of)(subject)];   \
+		BY_SUBJECT(subject, pin)(subject);                             \
+		for (uint32_t i = 0, n = calls->count; i < n && !stopped;      \
+		     i++) {                                                    \
+			const struct nopal_call *call = &calls->call[i];       \
+                                                                               \
+			stopped = call->run.name(session, call->part,          \
+						 subject) == NOPAL_STOP;       \
+		}                                                              \
+		go_on(session, NOPAL_##name, subject, stopped);                \
+		BY_SUBJECT(subject, unpin)(core, subject);                     \
+		raise_end(core);                                               \
 	}
 #include "events.def"
 #undef EVENT
@@ -218,7 +224,8 @@ void nopal_raise_custom(struct nopal_session *session, int event, void *subject)
 	for (uint32_t i = 0, n = calls->count; i < n; i++) {
 		const struct nopal_call *call = &calls->call[i];
 
-		if (call->run.custom(session, call->part, subject) == NOPAL_STOP)
+		if (call->run.custom(session, call->part, subject) ==
+		    NOPAL_STOP)
 			break;
 	}
 	raise_end(core);
@@ -257,7 +264,8 @@ static bool list_push(struct nopal_core *core, struct nopal_deferred_list *list,
 			return false;
 		}
 		for (uint32_t i = 0; i < list->count; i++)
-			entries[i] = list->entries[(list->head + i) % list->room];
+			entries[i] =
+				list->entries[(list->head + i) % list->room];
 		nopal_free(&core->session, list->entries);
 		list->entries = entries;
 		list->room = room;
@@ -291,17 +299,18 @@ static nopal_token delay(struct nopal_session *session, enum nopal_event event,
 	return deferred.token;
 }
 
-#define EVENT(name, type, doc)                                                \
-	void nopal_queue_##name(struct nopal_session *session, type *subject) \
-	{                                                                     \
-		queue(session, NOPAL_##name,                                  \
-		      BY_SUBJECT(subject, deferred)(subject));                \
-	}                                                                     \
-	nopal_token nopal_delay_##name(struct nopal_session *session,         \
-				       type *subject, int64_t delay_ns)       \
-	{                                                                     \
-		return delay(session, NOPAL_##name,                           \
-			     BY_SUBJECT(subject, deferred)(subject), delay_ns); \
+#define EVENT(name, type, doc)                                                 \
+	void nopal_queue_##name(struct nopal_session *session, type *subject)  \
+	{                                                                      \
+		queue(session, NOPAL_##name,                                   \
+		      BY_SUBJECT(subject, deferred)(subject));                 \
+	}                                                                      \
+	nopal_token nopal_delay_##name(struct nopal_session *session,          \
+				       type *subject, int64_t delay_ns)        \
+	{                                                                      \
+		return delay(session, NOPAL_##name,                            \
+			     BY_SUBJECT(subject, deferred)(subject),           \
+			     delay_ns);                                        \
 	}
 #include "events.def"
 #undef EVENT
@@ -311,7 +320,8 @@ void nopal_cancel(struct nopal_session *session, nopal_token token)
 	struct nopal_deferred_list *list = &nopal__core(session)->delayed;
 
 	for (uint32_t i = 0; i < list->count; i++) {
-		struct nopal_deferred *at = &list->entries[(list->head + i) % list->room];
+		struct nopal_deferred *at =
+			&list->entries[(list->head + i) % list->room];
 
 		if (at->token != token)
 			continue;
@@ -327,7 +337,8 @@ void nopal_cancel(struct nopal_session *session, nopal_token token)
 	}
 }
 
-static void *deferred_subject(struct nopal_core *core, const struct nopal_deferred *deferred)
+static void *deferred_subject(struct nopal_core *core,
+			      const struct nopal_deferred *deferred)
 {
 	if (deferred->subject_is == NOPAL_SUBJECT_SEGMENT)
 		return nopal_segment_find(&core->session, deferred->handle);
@@ -336,16 +347,17 @@ static void *deferred_subject(struct nopal_core *core, const struct nopal_deferr
 	return deferred->subject;
 }
 
-void nopal__run_deferred(struct nopal_core *core, const struct nopal_deferred *deferred)
+void nopal__run_deferred(struct nopal_core *core,
+			 const struct nopal_deferred *deferred)
 {
 	void *subject = deferred_subject(core, deferred);
 
 	if (!subject)
 		return;
 	switch (deferred->event) {
-#define EVENT(name, type, doc)                                 \
-	case NOPAL_##name:                                     \
-		nopal_raise_##name(&core->session, subject);   \
+#define EVENT(name, type, doc)                                                 \
+	case NOPAL_##name:                                                     \
+		nopal_raise_##name(&core->session, subject);                   \
 		break;
 #include "events.def"
 #undef EVENT

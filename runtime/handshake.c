@@ -19,10 +19,11 @@
 
 enum {
 	REPLY_REFUSED = 255, /* type of a reply: text follows */
-	REPLY_ANSWER = 2,    /* to connectionless data: our session id follows */
+	REPLY_ANSWER = 2, /* to connectionless data: our session id follows */
 	CONNECT_HEAD = 1 + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES,
 	REPLY_HEAD = 1 + NOPAL_ID_BYTES,
-	REPLY_CHECK_BYTES = 2, /* so that an answer is smaller than any opening */
+	REPLY_CHECK_BYTES =
+		2, /* so that an answer is smaller than any opening */
 	REPLY_ROOM = 1200,
 	OPENING_HEAD = 1 + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES,
 };
@@ -33,8 +34,8 @@ struct request_context {
 	const struct nopal_address *from;
 };
 
-static uint64_t check_of(uint64_t fingerprint, uint32_t opener_id, const uint8_t *bytes,
-			 size_t length)
+static uint64_t check_of(uint64_t fingerprint, uint32_t opener_id,
+			 const uint8_t *bytes, size_t length)
 {
 	const uint64_t key[2] = { fingerprint, opener_id };
 
@@ -46,9 +47,11 @@ uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch,
 {
 	const struct request_context *context = request->private;
 	uint8_t bytes[64];
-	struct nopal_writer writer = { bytes, bytes, bytes + sizeof(bytes), false };
+	struct nopal_writer writer = { bytes, bytes, bytes + sizeof(bytes),
+				       false };
 
-	nopal_write_bytes(&writer, context->from->ip, sizeof(context->from->ip));
+	nopal_write_bytes(&writer, context->from->ip,
+			  sizeof(context->from->ip));
 	nopal_write(&writer, context->from->port, 2);
 	nopal_write(&writer, request->peer_id, NOPAL_ID_BYTES);
 	nopal_write(&writer, request->fingerprint, NOPAL_FINGERPRINT_BYTES);
@@ -60,9 +63,11 @@ uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch,
 
 /* ------------------------------------------------------------- what we send */
 
-void nopal__opening_pack(struct nopal_core *core, const struct nopal_segment *segment)
+void nopal__opening_pack(struct nopal_core *core,
+			 const struct nopal_segment *segment)
 {
-	uint32_t bytes = CONNECT_HEAD + NOPAL_CHECK_BYTES + segment->body.length;
+	uint32_t bytes =
+		CONNECT_HEAD + NOPAL_CHECK_BYTES + segment->body.length;
 	uint8_t *start = nopal__train_room(core, bytes);
 	struct nopal_writer writer = { start, start, start + bytes, false };
 
@@ -72,8 +77,8 @@ void nopal__opening_pack(struct nopal_core *core, const struct nopal_segment *se
 	nopal_write(&writer, core->local_id, NOPAL_ID_BYTES);
 	nopal_write(&writer, core->plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
 	nopal_write(&writer,
-		    check_of(core->plan->fingerprint, core->local_id, segment->body.bytes,
-			     segment->body.length),
+		    check_of(core->plan->fingerprint, core->local_id,
+			     segment->body.bytes, segment->body.length),
 		    NOPAL_CHECK_BYTES);
 	nopal_write_bytes(&writer, segment->body.bytes, segment->body.length);
 	nopal__train_add(core, bytes);
@@ -88,26 +93,31 @@ void nopal__abort_tell(struct nopal_core *core)
 		nopal__pack_out(core, &segment);
 }
 
-static void reply_send(struct nopal_endpoint *endpoint, const struct nopal_request *request,
-		       uint8_t *bytes, struct nopal_writer *body)
+static void reply_send(struct nopal_endpoint *endpoint,
+		       const struct nopal_request *request, uint8_t *bytes,
+		       struct nopal_writer *body)
 {
 	const struct request_context *context = request->private;
-	struct nopal_writer writer = { bytes, bytes, bytes + REPLY_HEAD +
-						     REPLY_CHECK_BYTES, false };
+	struct nopal_writer writer = { bytes, bytes,
+				       bytes + REPLY_HEAD + REPLY_CHECK_BYTES,
+				       false };
 	size_t length = (size_t)(body->at - body->start);
 
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_REPLY), 1);
 	nopal_write(&writer, request->peer_id, NOPAL_ID_BYTES);
 	nopal_write(&writer,
-		    check_of(request->fingerprint, request->peer_id, body->start, length) &
+		    check_of(request->fingerprint, request->peer_id,
+			     body->start, length) &
 			    UINT16_MAX,
 		    REPLY_CHECK_BYTES);
-	nopal__endpoint_answer(endpoint, context->from, bytes,
-			       (uint32_t)(REPLY_HEAD + REPLY_CHECK_BYTES + length));
+	nopal__endpoint_answer(
+		endpoint, context->from, bytes,
+		(uint32_t)(REPLY_HEAD + REPLY_CHECK_BYTES + length));
 }
 
 /* A reply never reaches the size of its request. */
-static struct nopal_writer reply_body(const struct nopal_request *request, uint8_t *bytes)
+static struct nopal_writer reply_body(const struct nopal_request *request,
+				      uint8_t *bytes)
 {
 	uint8_t *start = bytes + REPLY_HEAD + REPLY_CHECK_BYTES;
 	size_t room = request->datagram_bytes - 1;
@@ -128,9 +138,10 @@ static char *text_of(struct nopal_reader *body)
 	char *text = calloc(1, length + 1);
 
 	for (size_t i = 0; text && bytes && i < length && bytes[i]; i++)
-		text[i] = (bytes[i] >= ' ' && bytes[i] < 0x7f) || bytes[i] == '\n' ?
-				  (char)bytes[i] :
-				  '?';
+		text[i] =
+			(bytes[i] >= ' ' && bytes[i] < 0x7f) || bytes[i] == '\n'
+				? (char)bytes[i]
+				: '?';
 	return text;
 }
 
@@ -144,15 +155,16 @@ static size_t diff_lines(const char *diff)
 }
 
 /* The difference to the nearest composition of the list; caller frees. */
-static char *nearest_diff(const struct nopal_endpoint *endpoint, const char *theirs,
-			  const char **ret_name)
+static char *nearest_diff(const struct nopal_endpoint *endpoint,
+			  const char *theirs, const char **ret_name)
 {
 	char *best = NULL;
 
 	*ret_name = NULL;
-	for (const struct nopal_listener_entry *entry = endpoint->listeners; entry;
-	     entry = entry->next) {
-		char *diff = nopal_canonical_diff(entry->plan->canonical, theirs);
+	for (const struct nopal_listener_entry *entry = endpoint->listeners;
+	     entry; entry = entry->next) {
+		char *diff =
+			nopal_canonical_diff(theirs, entry->plan->canonical);
 
 		if (best && diff_lines(best) <= diff_lines(diff)) {
 			free(diff);
@@ -172,7 +184,8 @@ static void write_text(struct nopal_writer *writer, const char *text)
 	nopal_write_bytes(writer, text, length < room ? length : room);
 }
 
-static void refuse(struct nopal_endpoint *endpoint, struct nopal_request *request)
+static void refuse(struct nopal_endpoint *endpoint,
+		   struct nopal_request *request)
 {
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply;
@@ -200,8 +213,8 @@ static void refuse(struct nopal_endpoint *endpoint, struct nopal_request *reques
 
 /* ------------------------------------------------------------- what arrives */
 
-static struct nopal_listener_entry *listener_find(struct nopal_endpoint *endpoint,
-						  uint64_t fingerprint)
+static struct nopal_listener_entry *
+listener_find(struct nopal_endpoint *endpoint, uint64_t fingerprint)
 {
 	struct nopal_listener_entry *entry = endpoint->listeners;
 
@@ -214,13 +227,15 @@ static uint64_t opening_key(const struct nopal_endpoint *endpoint,
 			    const struct nopal_address *from, uint32_t peer_id)
 {
 	uint8_t bytes[32];
-	struct nopal_writer writer = { bytes, bytes, bytes + sizeof(bytes), false };
+	struct nopal_writer writer = { bytes, bytes, bytes + sizeof(bytes),
+				       false };
 	uint64_t key;
 
 	nopal_write_bytes(&writer, from->ip, sizeof(from->ip));
 	nopal_write(&writer, from->port, 2);
 	nopal_write(&writer, peer_id, NOPAL_ID_BYTES);
-	key = nopal__siphash(endpoint->secret, bytes, (size_t)(writer.at - bytes));
+	key = nopal__siphash(endpoint->secret, bytes,
+			     (size_t)(writer.at - bytes));
 	return key ? key : 1;
 }
 
@@ -228,21 +243,23 @@ static struct nopal_core *opening_session(const struct nopal_endpoint *endpoint,
 					  const struct nopal_address *from,
 					  uint32_t peer_id)
 {
-	struct nopal_core *core = nopal_map_get(&endpoint->by_opening,
-						opening_key(endpoint, from, peer_id));
+	struct nopal_core *core = nopal_map_get(
+		&endpoint->by_opening, opening_key(endpoint, from, peer_id));
 
-	if (!core || core->peer_id != peer_id || !nopal_address_equal(&core->peer, from))
+	if (!core || core->peer_id != peer_id ||
+	    !nopal_address_equal(&core->peer, from))
 		return NULL;
 	return core;
 }
 
-static struct nopal_core *accept_session(struct nopal_endpoint *endpoint,
-					 const struct nopal_listener_entry *entry,
-					 const struct nopal_request *request)
+static struct nopal_core *
+accept_session(struct nopal_endpoint *endpoint,
+	       const struct nopal_listener_entry *entry,
+	       const struct nopal_request *request)
 {
 	const struct request_context *context = request->private;
-	struct nopal_core *bottom =
-		nopal__session_make(endpoint, entry->plan, context->from, false);
+	struct nopal_core *bottom = nopal__session_make(endpoint, entry->plan,
+							context->from, false);
 	struct nopal_core *top;
 	uint64_t key = opening_key(endpoint, context->from, request->peer_id);
 
@@ -257,7 +274,8 @@ static struct nopal_core *accept_session(struct nopal_endpoint *endpoint,
 	top->callbacks = &top->callback_store;
 	top->user = entry->user;
 	if (top->callbacks->accepted)
-		top->user = top->callbacks->accepted(&top->session, entry->user);
+		top->user =
+			top->callbacks->accepted(&top->session, entry->user);
 	nopal__session_start(bottom);
 	return bottom;
 }
@@ -279,7 +297,8 @@ static struct nopal_core *admit(struct nopal_endpoint *endpoint,
 	return NULL;
 }
 
-static void connect_receive(struct nopal_endpoint *endpoint, struct nopal_request *request,
+static void connect_receive(struct nopal_endpoint *endpoint,
+			    struct nopal_request *request,
 			    struct nopal_buffer *buffer)
 {
 	const struct request_context *context = request->private;
@@ -289,8 +308,9 @@ static void connect_receive(struct nopal_endpoint *endpoint, struct nopal_reques
 	struct nopal_core *core;
 	struct nopal_segment *segment;
 
-	if (body.bad || check != check_of(request->fingerprint, request->peer_id, body.at,
-					  nopal_read_left(&body))) {
+	if (body.bad ||
+	    check != check_of(request->fingerprint, request->peer_id, body.at,
+			      nopal_read_left(&body))) {
 		endpoint->port.counters.malformed++;
 		return;
 	}
@@ -314,7 +334,8 @@ static void connect_receive(struct nopal_endpoint *endpoint, struct nopal_reques
 	nopal__segment_arrive(core, segment);
 }
 
-static void answer(struct nopal_endpoint *endpoint, const struct nopal_request *request,
+static void answer(struct nopal_endpoint *endpoint,
+		   const struct nopal_request *request,
 		   const struct nopal_core *core)
 {
 	uint8_t bytes[REPLY_ROOM];
@@ -364,8 +385,9 @@ static void data_opening_receive(struct nopal_endpoint *endpoint,
 }
 
 void nopal__opening_receive(struct nopal_endpoint *endpoint,
-			    const struct nopal_address *from, struct nopal_buffer *buffer,
-			    uint8_t *bytes, uint32_t length)
+			    const struct nopal_address *from,
+			    struct nopal_buffer *buffer, uint8_t *bytes,
+			    uint32_t length)
 {
 	struct request_context context = { endpoint, from };
 	struct nopal_request request = {
@@ -378,7 +400,8 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 
 	nopal__first_byte_parse((uint8_t)nopal_read(&request.body, 1), &kind);
 	request.peer_id = (uint32_t)nopal_read(&request.body, NOPAL_ID_BYTES);
-	request.fingerprint = nopal_read(&request.body, NOPAL_FINGERPRINT_BYTES);
+	request.fingerprint =
+		nopal_read(&request.body, NOPAL_FINGERPRINT_BYTES);
 	if (request.body.bad || request.peer_id == 0) {
 		endpoint->port.counters.malformed++;
 		return;
@@ -392,10 +415,12 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 
 /* --------------------------------------------------------- a reply came back */
 
-static void reply_to_microprotocols(struct nopal_core *core, struct nopal_buffer *buffer,
+static void reply_to_microprotocols(struct nopal_core *core,
+				    struct nopal_buffer *buffer,
 				    struct nopal_reader body)
 {
-	struct nopal_segment *segment = nopal__segment_make(core, NOPAL_KIND_REPLY);
+	struct nopal_segment *segment =
+		nopal__segment_make(core, NOPAL_KIND_REPLY);
 
 	if (!segment)
 		return;
@@ -416,7 +441,8 @@ static void refused(struct nopal_core *core, struct nopal_reader body)
 void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 			  uint8_t *bytes, uint32_t length)
 {
-	struct nopal_reader body = { bytes + REPLY_HEAD, bytes + length, false };
+	struct nopal_reader body = { bytes + REPLY_HEAD, bytes + length,
+				     false };
 	uint64_t check = nopal_read(&body, REPLY_CHECK_BYTES);
 	struct nopal_reader whole = body;
 	uint64_t type;
@@ -433,9 +459,11 @@ void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 	type = nopal_read(&body, 1);
 	if (type == REPLY_REFUSED)
 		refused(core, body);
-	else if (type == REPLY_ANSWER && nopal_read_left(&body) == NOPAL_ID_BYTES)
-		nopal_session_set_peer_id(&core->session,
-					  (uint32_t)nopal_read(&body, NOPAL_ID_BYTES));
+	else if (type == REPLY_ANSWER &&
+		 nopal_read_left(&body) == NOPAL_ID_BYTES)
+		nopal_session_set_peer_id(
+			&core->session,
+			(uint32_t)nopal_read(&body, NOPAL_ID_BYTES));
 	else if (!body.bad)
 		reply_to_microprotocols(core, buffer, whole);
 }

@@ -88,14 +88,17 @@ int nopal__pool_init(struct nopal_pool *pool, uint32_t object_bytes)
 {
 	memset(pool, 0, sizeof(*pool));
 	pool->object_bytes =
-		(uint32_t)((object_bytes + sizeof(struct pool_object) + 15u) & ~15u);
+		(uint32_t)((object_bytes + sizeof(struct pool_object) + 15u) &
+			   ~15u);
 	return 0;
 }
 
-static struct pool_object *pool_object(const struct nopal_pool *pool, uint32_t index)
+static struct pool_object *pool_object(const struct nopal_pool *pool,
+				       uint32_t index)
 {
 	return (void *)(pool->chunks[index >> POOL_CHUNK_SHIFT] +
-			(size_t)(index & (POOL_CHUNK - 1)) * pool->object_bytes);
+			(size_t)(index & (POOL_CHUNK - 1)) *
+				pool->object_bytes);
 }
 
 static bool pool_grow(struct nopal_pool *pool)
@@ -142,7 +145,8 @@ void nopal__pool_give(struct nopal_pool *pool, struct nopal_handle handle)
 	pool->alive--;
 }
 
-void *nopal__pool_find(const struct nopal_pool *pool, struct nopal_handle handle)
+void *nopal__pool_find(const struct nopal_pool *pool,
+		       struct nopal_handle handle)
 {
 	struct pool_object *object;
 

@@ -14,19 +14,22 @@ struct nopal_message *nopal_message_find(struct nopal_session *session,
 					 struct nopal_handle handle)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_message *message = nopal__pool_find(&core->messages, handle);
+	struct nopal_message *message =
+		nopal__pool_find(&core->messages, handle);
 
 	if (!message)
 		core->counters.stale_handles++;
 	return message;
 }
 
-static struct nopal_message *message_make(struct nopal_core *core, uint64_t length)
+static struct nopal_message *message_make(struct nopal_core *core,
+					  uint64_t length)
 {
 	struct nopal_handle handle;
 	struct nopal_message *message;
 
-	if (core->segments.alive + core->messages.alive >= core->budget.objects ||
+	if (core->segments.alive + core->messages.alive >=
+		    core->budget.objects ||
 	    !nopal__charge(core, length))
 		return NULL;
 	message = nopal__pool_take(&core->messages, &handle);
@@ -42,16 +45,19 @@ static struct nopal_message *message_make(struct nopal_core *core, uint64_t leng
 	};
 	message->fragment = &message->one;
 	message->fragments_room = 1;
-	memset(message->attribute, 0, core->plan->slot_count * sizeof(uint64_t));
+	memset(message->attribute, 0,
+	       core->plan->slot_count * sizeof(uint64_t));
 	return message;
 }
 
 /* Room for fragments is kept and used again by the next long message. */
-static void fragments_free(struct nopal_core *core, struct nopal_message *message)
+static void fragments_free(struct nopal_core *core,
+			   struct nopal_message *message)
 {
 	if (message->fragment == &message->one)
 		return;
-	if (core->spare_fragments && core->spare_room >= message->fragments_room) {
+	if (core->spare_fragments &&
+	    core->spare_room >= message->fragments_room) {
 		nopal_free(&core->session, message->fragment);
 		return;
 	}
@@ -69,7 +75,8 @@ void nopal__message_free(struct nopal_core *core, struct nopal_message *message)
 	nopal__pool_give(&core->messages, message->handle);
 }
 
-void nopal__message_unpin(struct nopal_core *core, struct nopal_message *message)
+void nopal__message_unpin(struct nopal_core *core,
+			  struct nopal_message *message)
 {
 	if (--message->pins == 0 && message->settled && !message->kept)
 		nopal__message_free(core, message);
@@ -92,7 +99,8 @@ static void count_fate(struct nopal_core *core, enum nopal_fate fate)
 		core->counters.messages_missing++;
 }
 
-static void message_tell_fate(struct nopal_core *core, struct nopal_message *message,
+static void message_tell_fate(struct nopal_core *core,
+			      struct nopal_message *message,
 			      enum nopal_fate fate)
 {
 	count_fate(core, fate);
@@ -101,12 +109,13 @@ static void message_tell_fate(struct nopal_core *core, struct nopal_message *mes
 	if (core->above)
 		nopal__stack_done(core, message);
 	else if (core->callbacks && core->callbacks->sent)
-		core->callbacks->sent(&core->session, message->cookie, (int)fate,
-				      core->user);
+		core->callbacks->sent(&core->session, message->cookie,
+				      (int)fate, core->user);
 	nopal__session_drained(core);
 }
 
-static void message_settle(struct nopal_core *core, struct nopal_message *message)
+static void message_settle(struct nopal_core *core,
+			   struct nopal_message *message)
 {
 	if (!message->cut || message->segments_open || message->settled)
 		return;
@@ -117,7 +126,8 @@ static void message_settle(struct nopal_core *core, struct nopal_message *messag
 	nopal__message_unpin(core, message);
 }
 
-void nopal__message_segment_done(struct nopal_core *core, struct nopal_message *message,
+void nopal__message_segment_done(struct nopal_core *core,
+				 struct nopal_message *message,
 				 const struct nopal_segment *segment)
 {
 	message->segments_open--;
@@ -128,7 +138,8 @@ void nopal__message_segment_done(struct nopal_core *core, struct nopal_message *
 	message_settle(core, message);
 }
 
-void nopal_message_is_cut(struct nopal_session *session, struct nopal_message *message)
+void nopal_message_is_cut(struct nopal_session *session,
+			  struct nopal_message *message)
 {
 	message->cut = true;
 	message_settle(nopal__core(session), message);
@@ -139,10 +150,13 @@ static void message_push(struct nopal_core *core, struct nopal_message *message)
 	nopal_raise_MSG_FROM_USER(&core->session, message);
 }
 
-static int message_wait_for_open(struct nopal_core *core, struct nopal_message *message)
+static int message_wait_for_open(struct nopal_core *core,
+				 struct nopal_message *message)
 {
 	if (core->waiting_open_count == core->waiting_open_room) {
-		uint32_t room = core->waiting_open_room ? core->waiting_open_room * 2 : 16;
+		uint32_t room = core->waiting_open_room
+					? core->waiting_open_room * 2
+					: 16;
 		struct nopal_handle *grown =
 			nopal_alloc(&core->session, room * sizeof(*grown));
 
@@ -182,7 +196,8 @@ static int send_refusal(struct nopal_core *core, uint64_t length)
 		return -EPIPE;
 	if (length > core->plan->message_limit)
 		return -EMSGSIZE;
-	if (core->unfinished && core->unfinished_bytes + length > core->budget.send_bytes) {
+	if (core->unfinished &&
+	    core->unfinished_bytes + length > core->budget.send_bytes) {
 		core->send_blocked = true;
 		return -EAGAIN;
 	}
@@ -190,8 +205,8 @@ static int send_refusal(struct nopal_core *core, uint64_t length)
 }
 
 /* Takes over the reference in `body`; `from` may be NULL. */
-static int message_send(struct nopal_core *core, struct nopal_body body, uint64_t cookie,
-			const struct nopal_segment *from)
+static int message_send(struct nopal_core *core, struct nopal_body body,
+			uint64_t cookie, const struct nopal_segment *from)
 {
 	struct nopal_message *message = message_make(core, body.length);
 
@@ -207,7 +222,8 @@ static int message_send(struct nopal_core *core, struct nopal_body body, uint64_
 		memcpy(message->attribute, from->attribute,
 		       core->plan->slot_count * sizeof(uint64_t));
 		if (core->plan->above_kind_slot)
-			message->attribute[core->plan->above_kind_slot] = from->kind;
+			message->attribute[core->plan->above_kind_slot] =
+				from->kind;
 	}
 	core->unfinished++;
 	core->unfinished_bytes += message->length;
@@ -219,8 +235,9 @@ static int message_send(struct nopal_core *core, struct nopal_body body, uint64_
 	return 0;
 }
 
-int nopal_send_buffer(struct nopal_session *session, struct nopal_buffer *buffer,
-		      uint32_t from, uint32_t length, uint64_t cookie)
+int nopal_send_buffer(struct nopal_session *session,
+		      struct nopal_buffer *buffer, uint32_t from,
+		      uint32_t length, uint64_t cookie)
 {
 	struct nopal_core *core = nopal__core(session);
 	int refusal = send_refusal(core, length);
@@ -232,7 +249,8 @@ int nopal_send_buffer(struct nopal_session *session, struct nopal_buffer *buffer
 	nopal__touch(core);
 	refusal = message_send(core,
 			       (struct nopal_body){ nopal_buffer_ref(buffer),
-						    buffer->bytes + from, length },
+						    buffer->bytes + from,
+						    length },
 			       cookie, NULL);
 	nopal__turn_end(core->world, outermost);
 	return refusal;
@@ -251,12 +269,14 @@ int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
 		return -ENOBUFS;
 	if (length)
 		memcpy(buffer->bytes, bytes, length);
-	refusal = nopal_send_buffer(session, buffer, 0, (uint32_t)length, cookie);
+	refusal =
+		nopal_send_buffer(session, buffer, 0, (uint32_t)length, cookie);
 	nopal_buffer_unref(buffer);
 	return refusal;
 }
 
-int nopal__message_from_above(struct nopal_core *core, const struct nopal_segment *segment)
+int nopal__message_from_above(struct nopal_core *core,
+			      const struct nopal_segment *segment)
 {
 	struct nopal_body body = segment->body;
 
@@ -290,14 +310,14 @@ struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 	memcpy(message->attribute, first->attribute,
 	       core->plan->slot_count * sizeof(uint64_t));
 	if (message->waiting)
-		nopal__trace(core->world->tracer, session->now_ns, core->local_id,
-			     NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_DELIVER, message->number,
-			     message->waiting);
+		nopal__trace(core->world->tracer, session->now_ns,
+			     core->local_id, NOPAL_TRACED_HOLD, UINT8_MAX,
+			     NOPAL_DELIVER, message->number, message->waiting);
 	return message;
 }
 
-static bool fragments_grow(struct nopal_core *core, struct nopal_message *message,
-			   uint32_t index)
+static bool fragments_grow(struct nopal_core *core,
+			   struct nopal_message *message, uint32_t index)
 {
 	uint32_t room = FRAGMENTS_AT_FIRST;
 	struct nopal_body *grown;
@@ -314,20 +334,23 @@ static bool fragments_grow(struct nopal_core *core, struct nopal_message *messag
 	}
 	if (!grown)
 		return false;
-	memcpy(grown, message->fragment, message->fragments_room * sizeof(*grown));
+	memcpy(grown, message->fragment,
+	       message->fragments_room * sizeof(*grown));
 	fragments_free(core, message);
 	message->fragment = grown;
 	message->fragments_room = room;
 	return true;
 }
 
-bool nopal_message_put(struct nopal_session *session, struct nopal_message *message,
-		       uint32_t index, struct nopal_body body)
+bool nopal_message_put(struct nopal_session *session,
+		       struct nopal_message *message, uint32_t index,
+		       struct nopal_body body)
 {
 	static const uint8_t nothing[1];
 	struct nopal_core *core = nopal__core(session);
 
-	if ((index >= message->fragments_room && !fragments_grow(core, message, index)) ||
+	if ((index >= message->fragments_room &&
+	     !fragments_grow(core, message, index)) ||
 	    !nopal__charge(core, body.length)) {
 		core->counters.rx_over_budget++;
 		return false;
@@ -345,12 +368,14 @@ bool nopal_message_put(struct nopal_session *session, struct nopal_message *mess
 	return true;
 }
 
-static void message_consumed(struct nopal_core *core, struct nopal_message *message)
+static void message_consumed(struct nopal_core *core,
+			     struct nopal_message *message)
 {
 	nopal_raise_MSG_CONSUMED(&core->session, message);
 }
 
-void nopal__message_deliver(struct nopal_core *core, struct nopal_message *message)
+void nopal__message_deliver(struct nopal_core *core,
+			    struct nopal_message *message)
 {
 	message->delivered = true;
 	message->pins++;
@@ -358,9 +383,9 @@ void nopal__message_deliver(struct nopal_core *core, struct nopal_message *messa
 	core->counters.messages_delivered++;
 	core->counters.bytes_delivered += message->length;
 	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
-			     NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number,
-			     message->length);
+		nopal__trace(core->world->tracer, core->session.now_ns,
+			     core->local_id, NOPAL_TRACED_DELIVER, UINT8_MAX, 0,
+			     message->number, message->length);
 	if (core->above)
 		nopal__stack_up(core, message);
 	else
@@ -372,7 +397,8 @@ void nopal__message_deliver(struct nopal_core *core, struct nopal_message *messa
 	nopal__message_unpin(core, message);
 }
 
-void nopal_message_release(struct nopal_session *session, const struct nopal_part *part,
+void nopal_message_release(struct nopal_session *session,
+			   const struct nopal_part *part,
 			   struct nopal_message *message)
 {
 	struct nopal_core *core = nopal__core(session);
@@ -385,14 +411,15 @@ void nopal_message_release(struct nopal_session *session, const struct nopal_par
 	}
 	message->waiting &= ~bit;
 	if (core->world->tracer)
-		nopal__trace(core->world->tracer, session->now_ns, core->local_id,
-			     NOPAL_TRACED_RELEASE, part->index, NOPAL_DELIVER,
-			     message->number, message->waiting);
+		nopal__trace(core->world->tracer, session->now_ns,
+			     core->local_id, NOPAL_TRACED_RELEASE, part->index,
+			     NOPAL_DELIVER, message->number, message->waiting);
 	if (!message->waiting && core->life != NOPAL_LIFE_ENDED)
 		nopal__message_deliver(core, message);
 }
 
-void nopal_message_discard(struct nopal_session *session, struct nopal_message *message)
+void nopal_message_discard(struct nopal_session *session,
+			   struct nopal_message *message)
 {
 	struct nopal_core *core = nopal__core(session);
 
@@ -408,13 +435,21 @@ void nopal_message_keep(struct nopal_message *message)
 	message->kept = true;
 }
 
-void nopal_message_give_back(struct nopal_session *session, struct nopal_message *message)
+void nopal_message_give_back(struct nopal_session *session,
+			     struct nopal_message *message)
 {
 	struct nopal_core *core = nopal__core(session);
-	bool outermost = nopal__turn_begin(core->world);
+	bool outermost;
 
-	nopal__touch(core);
 	message->kept = false;
+	if (core->life == NOPAL_LIFE_ENDED) { /* as from within `ended` */
+		message->settled = true;
+		if (message->pins == 0)
+			nopal__message_free(core, message);
+		return;
+	}
+	outermost = nopal__turn_begin(core->world);
+	nopal__touch(core);
 	message->pins++;
 	message_consumed(core, message);
 	message->settled = true;
@@ -434,15 +469,15 @@ size_t nopal_message_pieces(const struct nopal_message *message)
 	return message->fragments;
 }
 
-const uint8_t *nopal_message_piece(const struct nopal_message *message, size_t index,
-				   uint32_t *ret_length)
+const uint8_t *nopal_message_piece(const struct nopal_message *message,
+				   size_t index, uint32_t *ret_length)
 {
 	*ret_length = message->fragment[index].length;
 	return message->fragment[index].bytes;
 }
 
-size_t nopal_message_copy(const struct nopal_message *message, uint64_t from, void *bytes,
-			  size_t room)
+size_t nopal_message_copy(const struct nopal_message *message, uint64_t from,
+			  void *bytes, size_t room)
 {
 	size_t copied = 0;
 
@@ -468,10 +503,23 @@ size_t nopal_message_copy(const struct nopal_message *message, uint64_t from, vo
 void nopal__messages_end(struct nopal_core *core)
 {
 	for (uint32_t i = 0; i < core->messages.made; i++) {
-		struct nopal_message *message = nopal__pool_at(&core->messages, i);
+		struct nopal_message *message =
+			nopal__pool_at(&core->messages, i);
 
 		if (message && !message->incoming && !message->settled)
 			message_tell_fate(core, message, NOPAL_UNKNOWN);
+		if (message && !message->kept)
+			nopal__message_free(core, message);
+	}
+}
+
+/* Those that were kept, and that nobody gave back in `ended`. */
+void nopal__messages_free_kept(struct nopal_core *core)
+{
+	for (uint32_t i = 0; i < core->messages.made; i++) {
+		struct nopal_message *message =
+			nopal__pool_at(&core->messages, i);
+
 		if (message)
 			nopal__message_free(core, message);
 	}

@@ -32,8 +32,8 @@
 
 #define NOPAL_MICROSECOND INT64_C(1000)
 #define NOPAL_MILLISECOND INT64_C(1000000)
-#define NOPAL_SECOND      INT64_C(1000000000)
-#define NOPAL_NEVER       INT64_MAX
+#define NOPAL_SECOND	  INT64_C(1000000000)
+#define NOPAL_NEVER	  INT64_MAX
 
 struct nopal_session;
 struct nopal_part;
@@ -59,12 +59,12 @@ enum nopal_verdict {
 /* Why a session ended.  NOPAL_ENDED_WELL is the only good end. */
 enum nopal_end {
 	NOPAL_ENDED_WELL,
-	NOPAL_REFUSED,	   /* the peer has no such composition: text is the diff */
-	NOPAL_UNREACHABLE, /* no answer within the attempts or the timeout */
-	NOPAL_PEER_LOST,   /* an open session's peer fell silent */
-	NOPAL_GAVE_UP,	   /* a segment used up its attempts */
-	NOPAL_ABORTED,	   /* nopal_session_abort(), here or at the peer */
-	NOPAL_RESOURCE,	   /* over the session's budget */
+	NOPAL_REFUSED, /* the peer has no such composition: text is the diff */
+	NOPAL_UNREACHABLE,   /* no answer within the attempts or the timeout */
+	NOPAL_PEER_LOST,     /* an open session's peer fell silent */
+	NOPAL_GAVE_UP,	     /* a segment used up its attempts */
+	NOPAL_ABORTED,	     /* nopal_session_abort(), here or at the peer */
+	NOPAL_RESOURCE,	     /* over the session's budget */
 	NOPAL_RUNTIME_LIMIT, /* handlers nested or stormed beyond the limit */
 };
 
@@ -83,20 +83,21 @@ struct nopal_handle {
 /* Argument of ACK_FROM_NET and ACK_PROCESSED.  The two are one object: its
  * totals are complete at ACK_PROCESSED. */
 struct nopal_ack {
-	uint64_t largest;	/* packet number that the peer saw last */
+	uint64_t largest;	 /* packet number that the peer saw last */
 	int64_t largest_sent_ns; /* departure of `largest`; -1: not known */
-	int64_t delay_ns;	/* how long the peer sat on it */
-	uint64_t floor;		/* the peer needs no segment below this number */
-	bool selective;		/* what lies above the floor was reported too */
-	bool largest_is_new;	/* `largest` grew: its round trip is a sample */
-	struct nopal_handle floor_segment; /* outstanding at the floor; generation 0: none */
+	int64_t delay_ns;	 /* how long the peer sat on it */
+	uint64_t floor;	     /* the peer needs no segment below this number */
+	bool selective;	     /* what lies above the floor was reported too */
+	bool largest_is_new; /* `largest` grew: its round trip is a sample */
+	struct nopal_handle
+		floor_segment; /* outstanding at the floor; generation 0: none */
 	uint32_t newly_acked_segments;
 	uint64_t newly_acked_bytes; /* bodies, this ack */
 };
 
-#define EVENT(name, type, doc)                                          \
-	typedef enum nopal_verdict nopal_##name##_handler(              \
-		struct nopal_session *session, const struct nopal_part *part, \
+#define EVENT(name, type, doc)                                                 \
+	typedef enum nopal_verdict nopal_##name##_handler(                     \
+		struct nopal_session *session, const struct nopal_part *part,  \
 		type *subject);
 #include "events.def"
 #undef EVENT
@@ -112,7 +113,7 @@ union nopal_handler {
 };
 
 /* Raise synchronously: nested, depth first, returns when all have run. */
-#define EVENT(name, type, doc) \
+#define EVENT(name, type, doc)                                                 \
 	void nopal_raise_##name(struct nopal_session *session, type *subject);
 #include "events.def"
 #undef EVENT
@@ -122,14 +123,14 @@ typedef uint64_t nopal_token;
 
 /* Raise asynchronously: after the current event, first in first out.  A
  * segment or message that is gone by then is a counted no-op. */
-#define EVENT(name, type, doc) \
+#define EVENT(name, type, doc)                                                 \
 	void nopal_queue_##name(struct nopal_session *session, type *subject);
 #include "events.def"
 #undef EVENT
 
 /* Raise when `delay_ns` has passed. */
-#define EVENT(name, type, doc)                                        \
-	nopal_token nopal_delay_##name(struct nopal_session *session, \
+#define EVENT(name, type, doc)                                                 \
+	nopal_token nopal_delay_##name(struct nopal_session *session,          \
 				       type *subject, int64_t delay_ns);
 #include "events.def"
 #undef EVENT
@@ -141,7 +142,8 @@ void nopal_cancel(struct nopal_session *session, nopal_token token);
 int nopal_event_create(struct nopal_session *session, const char *name);
 int nopal_event_find(struct nopal_session *session, const char *name);
 void nopal_event_delete(struct nopal_session *session, int event);
-void nopal_raise_custom(struct nopal_session *session, int event, void *subject);
+void nopal_raise_custom(struct nopal_session *session, int event,
+			void *subject);
 
 /* ------------------------------------------------------- what is declared */
 
@@ -158,18 +160,22 @@ enum nopal_kinds {
 struct nopal_binding {
 	enum nopal_event event; /* NOPAL_NO_EVENT ends the table */
 	union nopal_handler run;
-	unsigned kinds;	    /* enum nopal_kinds; segment events only */
-	const char *before; /* (optional) role or microprotocol that runs later */
-	const char *after;  /* (optional) role or microprotocol that ran already */
+	unsigned kinds; /* enum nopal_kinds; segment events only */
+	const char
+		*before; /* (optional) role or microprotocol that runs later */
+	const char
+		*after; /* (optional) role or microprotocol that ran already */
 	const void *argument; /* (optional) static argument: part->argument */
 };
 
-#define NOPAL_ON(name, handler, ...) \
-	{ .event = NOPAL_##name, .run.name = (handler), __VA_ARGS__ }
+#define NOPAL_ON(name, handler, ...)                                           \
+	{                                                                      \
+		.event = NOPAL_##name, .run.name = (handler), __VA_ARGS__      \
+	}
 
 enum nopal_barrier {
-	NOPAL_SEND,	  /* a segment leaves when all send bits are released */
-	NOPAL_FINISH,	  /* the done bits: SEGMENT_DONE when all are released */
+	NOPAL_SEND,   /* a segment leaves when all send bits are released */
+	NOPAL_FINISH, /* the done bits: SEGMENT_DONE when all are released */
 	NOPAL_DEALLOCATE, /* the segment is freed when all are released */
 	NOPAL_DELIVER,	  /* the send bits of a message on its way up */
 	NOPAL_BARRIERS,
@@ -184,8 +190,8 @@ struct nopal_hold {
 };
 
 enum nopal_access {
-	NOPAL_WRITE,	     /* sets it: one writer in a composition */
-	NOPAL_READ,	     /* needs it: a composition without a writer is refused */
+	NOPAL_WRITE, /* sets it: one writer in a composition */
+	NOPAL_READ,  /* needs it: a composition without a writer is refused */
 	NOPAL_READ_OPTIONAL, /* reads `initial` where nobody writes it */
 };
 
@@ -198,7 +204,8 @@ struct nopal_attribute {
 	uint8_t wire_bytes; /* writer: 0 local, else 1..8 bytes of header */
 	unsigned kinds;	    /* on which kinds it travels */
 	bool serial; /* a counter, truncated on the wire; see nopal_serial_seen */
-	const char *when; /* (optional) name of the on/off parameter that puts it on the wire */
+	const char *
+		when; /* (optional) name of the on/off parameter that puts it on the wire */
 	const char *doc;
 };
 
@@ -221,7 +228,8 @@ struct nopal_kind {
 	const char *name; /* NULL ends the table */
 	enum nopal_kind_class class;
 	const char *doc;
-	uint16_t around; /* carried: its body is a packed data segment and this many bytes; 0: unrelated */
+	uint16_t
+		around; /* carried: its body is a packed data segment and this many bytes; 0: unrelated */
 };
 
 typedef void nopal_timer_handler(struct nopal_session *session,
@@ -233,10 +241,10 @@ struct nopal_timer {
 };
 
 enum nopal_unit {
-	NOPAL_COUNT,   /* a bare number */
-	NOPAL_TIME,    /* ns us ms s min h -> nanoseconds */
-	NOPAL_SIZE,    /* B kB KiB MB MiB GB GiB, or seg: full segments -> bytes */
-	NOPAL_RATE,    /* bit kbit Mbit Gbit (per second) -> bits per second */
+	NOPAL_COUNT, /* a bare number */
+	NOPAL_TIME,  /* ns us ms s min h -> nanoseconds */
+	NOPAL_SIZE, /* B kB KiB MB MiB GB GiB, or seg: full segments -> bytes */
+	NOPAL_RATE, /* bit kbit Mbit Gbit (per second) -> bits per second */
 	NOPAL_PERCENT, /* % -> parts per million */
 	NOPAL_SWITCH,  /* on | off -> 1 | 0 */
 	NOPAL_WORD,    /* one of `choices` -> its index */
@@ -248,9 +256,9 @@ struct nopal_parameter {
 	const char *name; /* NULL ends the table */
 	enum nopal_unit unit;
 	size_t offset;
-	const char *initial;	   /* as one would write it in a config */
-	const char *least, *most;  /* (optional) range, inclusive, as written */
-	const char *choices;	   /* NOPAL_WORD: "reno|newreno|tahoe" */
+	const char *initial;	  /* as one would write it in a config */
+	const char *least, *most; /* (optional) range, inclusive, as written */
+	const char *choices;	  /* NOPAL_WORD: "reno|newreno|tahoe" */
 	bool wire; /* both peers must have the same value: part of the fingerprint */
 	const char *doc;
 };
@@ -271,11 +279,13 @@ struct nopal_role {
 struct nopal_seal {
 	uint32_t overhead;
 	/* Fill the `overhead` bytes behind `bytes[0..length)`. */
-	void (*close)(struct nopal_session *session, const struct nopal_part *part,
-		      uint8_t *bytes, size_t length);
+	void (*close)(struct nopal_session *session,
+		      const struct nopal_part *part, uint8_t *bytes,
+		      size_t length);
 	/* Is the trailer behind bytes[0..length) good? */
-	bool (*open)(struct nopal_session *session, const struct nopal_part *part,
-		     uint8_t *bytes, size_t length);
+	bool (*open)(struct nopal_session *session,
+		     const struct nopal_part *part, uint8_t *bytes,
+		     size_t length);
 };
 
 /* Codecs: one cursor, one sticky error.  Numbers are big endian. */
@@ -289,14 +299,16 @@ struct nopal_writer {
 };
 
 uint64_t nopal_read(struct nopal_reader *reader, unsigned bytes); /* 1..8 */
-uint64_t nopal_read_varint(struct nopal_reader *reader); /* shortest form only */
+uint64_t
+nopal_read_varint(struct nopal_reader *reader); /* shortest form only */
 const uint8_t *nopal_read_bytes(struct nopal_reader *reader, size_t length);
 size_t nopal_read_left(const struct nopal_reader *reader);
 /* All was there, all was used, all was canonical. */
 bool nopal_read_complete(const struct nopal_reader *reader);
 void nopal_write(struct nopal_writer *writer, uint64_t value, unsigned bytes);
 void nopal_write_varint(struct nopal_writer *writer, uint64_t value);
-void nopal_write_bytes(struct nopal_writer *writer, const void *bytes, size_t length);
+void nopal_write_bytes(struct nopal_writer *writer, const void *bytes,
+		       size_t length);
 
 /* A request to open, as a listener without a session sees it. */
 struct nopal_request {
@@ -326,10 +338,10 @@ uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch,
 			   uint64_t extra);
 
 struct nopal_microprotocol {
-	unsigned abi;	     /* (required) NOPAL_ABI */
-	const char *name;    /* (required) config word, file and symbol */
-	const char *family;  /* (required) base status reliability flow ... */
-	const char *summary; /* (required) one line */
+	unsigned abi;	       /* (required) NOPAL_ABI */
+	const char *name;      /* (required) config word, file and symbol */
+	const char *family;    /* (required) base status reliability flow ... */
+	const char *summary;   /* (required) one line */
 	unsigned wire_version; /* raise it when the wire meaning changes */
 
 	const struct nopal_role *provides;
@@ -339,7 +351,8 @@ struct nopal_microprotocol {
 	size_t parameters_size;
 	const struct nopal_parameter *parameters;
 	/* (optional) Cross-check parameters; add problems, change nothing. */
-	void (*validate)(const void *parameters, struct nopal_problems *problems);
+	void (*validate)(const void *parameters,
+			 struct nopal_problems *problems);
 
 	const struct nopal_attribute *attributes;
 	const struct nopal_shared *shared;
@@ -347,14 +360,17 @@ struct nopal_microprotocol {
 	const struct nopal_hold *holds;
 	const struct nopal_timer *timers;
 	const struct nopal_binding *bindings;
-	const char *const *raises; /* events that its handlers raise; NULL ends */
+	const char *const
+		*raises; /* events that its handlers raise; NULL ends */
 
 	size_t state_size; /* zeroed before open */
 	/* (optional) Set up state; negative: the session does not open.  Other
 	 * instances may not be there yet: raise nothing here. */
-	int (*open)(struct nopal_session *session, const struct nopal_part *part);
+	int (*open)(struct nopal_session *session,
+		    const struct nopal_part *part);
 	/* (optional) Release what nopal_alloc() did not give. */
-	void (*close)(struct nopal_session *session, const struct nopal_part *part);
+	void (*close)(struct nopal_session *session,
+		      const struct nopal_part *part);
 
 	const struct nopal_seal *seal;
 	const struct nopal_admission *admission;
@@ -387,7 +403,7 @@ struct nopal_part {
 	uint8_t kind[NOPAL_MAX_KINDS];		 /* wire codes of its kinds */
 	uint8_t attribute[NOPAL_MAX_ATTRIBUTES]; /* slots; 0: absent, reads 0 */
 	uint8_t shared[NOPAL_MAX_SHARED];	 /* slots */
-	uint32_t hold[NOPAL_BARRIERS];		 /* its bit in each barrier, or 0 */
+	uint32_t hold[NOPAL_BARRIERS]; /* its bit in each barrier, or 0 */
 };
 
 /* ---------------------------------------------------- session, as seen here */
@@ -395,30 +411,30 @@ struct nopal_part {
 struct nopal_session {
 	int64_t now_ns;	 /* read once per batch; the same for a whole turn */
 	int64_t *shared; /* shared variables by slot */
-	/* the runtime's part follows */
+			 /* the runtime's part follows */
 };
 
-#define nopal_state(session, part) \
-	((void *)((char *)(session) + (part)->state))
-#define nopal_parameters(part) ((part)->parameters)
+#define nopal_state(session, part) ((void *)((char *)(session) + (part)->state))
+#define nopal_parameters(part)	   ((part)->parameters)
 
 /* Shared variables: `which` is the index in the microprotocol's own table. */
-#define nopal_shared(session, part, which) \
+#define nopal_shared(session, part, which)                                     \
 	((session)->shared[(part)->shared[which]])
-#define nopal_share(session, part, which, value) \
+#define nopal_share(session, part, which, value)                               \
 	((session)->shared[(part)->shared[which]] = (value))
 
 /* Attributes of a segment or message; `which` as above. */
-#define nopal_get(item, part, which) \
+#define nopal_get(item, part, which)                                           \
 	((item)->attribute[(part)->attribute[which]])
-#define nopal_set(item, part, which, value) \
+#define nopal_set(item, part, which, value)                                    \
 	((item)->attribute[(part)->attribute[which]] = (value))
 #define nopal_has(part, which) ((part)->attribute[which] != 0)
 
 /* A serial attribute's owner says which value it accepted last: truncated
  * values on the wire are decoded to the nearest number. */
-void nopal_serial_seen(struct nopal_session *session, const struct nopal_part *part,
-		       unsigned which, uint64_t value);
+void nopal_serial_seen(struct nopal_session *session,
+		       const struct nopal_part *part, unsigned which,
+		       uint64_t value);
 
 /* A 64-bit draw from the session's own stream: deterministic in `sim`. */
 uint64_t nopal_random(struct nopal_session *session);
@@ -430,10 +446,11 @@ void nopal_free(struct nopal_session *session, void *memory);
 
 /* Declared timers.  `which` is the index in the microprotocol's table.  A
  * start replaces the running one; ties fire in the order of their starts. */
-void nopal_timer_start(struct nopal_session *session, const struct nopal_part *part,
-		       unsigned which, int64_t deadline_ns);
-void nopal_timer_stop(struct nopal_session *session, const struct nopal_part *part,
-		      unsigned which);
+void nopal_timer_start(struct nopal_session *session,
+		       const struct nopal_part *part, unsigned which,
+		       int64_t deadline_ns);
+void nopal_timer_stop(struct nopal_session *session,
+		      const struct nopal_part *part, unsigned which);
 bool nopal_timer_running(struct nopal_session *session,
 			 const struct nopal_part *part, unsigned which);
 
@@ -442,14 +459,15 @@ int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
 	       const struct nopal_binding *binding);
 void nopal_unbind(struct nopal_session *session, const struct nopal_part *part,
 		  const struct nopal_binding *binding);
-int nopal_bind_custom(struct nopal_session *session, const struct nopal_part *part,
-		      int event, nopal_custom_handler *handler,
-		      const void *argument);
+int nopal_bind_custom(struct nopal_session *session,
+		      const struct nopal_part *part, int event,
+		      nopal_custom_handler *handler, const void *argument);
 
 /* Session life, for the role `connection` and for those who detect its end. */
 bool nopal_session_is_opener(const struct nopal_session *session);
 bool nopal_session_is_open(const struct nopal_session *session);
-void nopal_session_opened(struct nopal_session *session); /* raises SESSION_OPENED */
+void nopal_session_opened(
+	struct nopal_session *session); /* raises SESSION_OPENED */
 void nopal_session_peer_closed(struct nopal_session *session);
 void nopal_session_closed(struct nopal_session *session);
 void nopal_session_break(struct nopal_session *session, enum nopal_end end,
@@ -474,12 +492,14 @@ struct nopal_buffer {
 	uint32_t references; /* single threaded, like its session */
 	uint32_t capacity;
 	uint8_t *bytes;
-	void (*release)(struct nopal_buffer *buffer); /* when nobody looks any more */
+	void (*release)(
+		struct nopal_buffer *buffer); /* when nobody looks any more */
 	void *owner;
 };
 
 struct nopal_body {
-	struct nopal_buffer *buffer; /* one reference is held; NULL when empty */
+	struct nopal_buffer
+		*buffer; /* one reference is held; NULL when empty */
 	const uint8_t *bytes;
 	uint32_t length;
 };
@@ -498,9 +518,9 @@ static inline void nopal_buffer_unref(struct nopal_buffer *buffer)
 }
 
 enum nopal_fate {
-	NOPAL_UNKNOWN,	/* left, and nobody can say */
-	NOPAL_ARRIVED,	/* the peer has it */
-	NOPAL_MISSING,	/* lost, and not sent again */
+	NOPAL_UNKNOWN, /* left, and nobody can say */
+	NOPAL_ARRIVED, /* the peer has it */
+	NOPAL_MISSING, /* lost, and not sent again */
 };
 
 struct nopal_segment {
@@ -509,31 +529,33 @@ struct nopal_segment {
 	uint8_t kind;	     /* wire code; 0 is data */
 	bool done;	     /* SEGMENT_DONE was raised */
 	bool incoming;
-	bool wanted; /* asked to leave and has not yet: first time or resend */
+	bool wanted;  /* asked to leave and has not yet: first time or resend */
 	uint8_t fate; /* enum nopal_fate; set by the role acknowledgement */
 	uint8_t pins; /* raises in progress: freed after the last */
 	uint16_t departures;
 	uint32_t number; /* counts from 1 in its session: its name in traces */
 	int64_t created_ns;
-	uint64_t packet_number; /* of the last departure; arriving: the sender's */
-	int64_t departed_ns;	/* last departure; arriving: arrival */
-	struct nopal_message *message; /* outgoing data: the message it is cut from */
+	uint64_t
+		packet_number; /* of the last departure; arriving: the sender's */
+	int64_t departed_ns;   /* last departure; arriving: arrival */
+	struct nopal_message
+		*message; /* outgoing data: the message it is cut from */
 	struct nopal_body body;
 	uint64_t attribute[]; /* by slot */
 };
 
 struct nopal_message {
 	struct nopal_handle handle;
-	uint32_t number;	 /* as of a segment: one count for both */
-	uint32_t waiting;	 /* deliver bits still held */
-	uint32_t segments_open;	 /* outgoing: not yet done */
+	uint32_t number;	   /* as of a segment: one count for both */
+	uint32_t waiting;	   /* deliver bits still held */
+	uint32_t segments_open;	   /* outgoing: not yet done */
 	uint32_t segments_missing; /* outgoing: done without having arrived */
 	uint32_t segments_arrived;
-	uint32_t fragments;	 /* pieces of `fragment` in use */
+	uint32_t fragments; /* pieces of `fragment` in use */
 	uint32_t fragments_room;
-	uint64_t cookie;	 /* the application's own name for it */
-	int64_t created_ns;	 /* push, or arrival of its first segment */
-	uint64_t length;	 /* bytes */
+	uint64_t cookie;	     /* the application's own name for it */
+	int64_t created_ns;	     /* push, or arrival of its first segment */
+	uint64_t length;	     /* bytes */
 	struct nopal_body *fragment; /* in order; &one where one is enough */
 	struct nopal_body one;
 	bool incoming;
@@ -543,7 +565,8 @@ struct nopal_message {
 	bool settled; /* its fate was told, or it was discarded */
 	uint8_t pins;
 	struct nopal_message *also; /* the next one in the same segment */
-	struct nopal_handle above; /* the segment of the layer above that it carries */
+	struct nopal_handle
+		above; /* the segment of the layer above that it carries */
 	uint64_t attribute[];
 };
 
@@ -565,11 +588,13 @@ struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 					struct nopal_body body);
 /* One message more whose fate follows `segment`, which was made with another
  * one.  A message rides in one such segment only. */
-void nopal_segment_also(struct nopal_session *session, struct nopal_segment *segment,
+void nopal_segment_also(struct nopal_session *session,
+			struct nopal_segment *segment,
 			struct nopal_message *message);
 /* A buffer for the body of a segment, from a pool; one reference is the
  * caller's.  NULL: out of memory. */
-struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity);
+struct nopal_buffer *nopal_body_buffer(struct nopal_session *session,
+				       uint32_t capacity);
 /* Says that all segments of `message` exist now: its fate may be settled. */
 void nopal_message_is_cut(struct nopal_session *session,
 			  struct nopal_message *message);
@@ -579,8 +604,9 @@ void nopal_message_is_cut(struct nopal_session *session,
  * takes the segment, and cuts it to `length`); carried kinds by raising
  * SEGMENT_TO_NET.  NULL when over budget. */
 struct nopal_segment *nopal_control_new(struct nopal_session *session,
-					const struct nopal_part *part, unsigned kind,
-					uint32_t length, uint8_t **ret_bytes);
+					const struct nopal_part *part,
+					unsigned kind, uint32_t length,
+					uint8_t **ret_bytes);
 void nopal_control_send(struct nopal_session *session,
 			struct nopal_segment *segment, uint32_t length);
 
@@ -597,7 +623,8 @@ static inline bool nopal_holds(const struct nopal_part *part,
 /* Ask that a segment leaves once more: releases the caller's send bit in the
  * new epoch and raises SEGMENT_RESEND.  False when it is done, or has not left
  * since it last asked. */
-bool nopal_segment_resend(struct nopal_session *session, const struct nopal_part *part,
+bool nopal_segment_resend(struct nopal_session *session,
+			  const struct nopal_part *part,
 			  struct nopal_segment *segment);
 
 /* The deliver bit of an arriving message. */
@@ -613,8 +640,9 @@ struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 					     const struct nopal_segment *first);
 /* Put a body in place `index` (takes a reference); false: over budget, or the
  * place is taken. */
-bool nopal_message_put(struct nopal_session *session, struct nopal_message *message,
-		       uint32_t index, struct nopal_body body);
+bool nopal_message_put(struct nopal_session *session,
+		       struct nopal_message *message, uint32_t index,
+		       struct nopal_body body);
 
 /* Wire attributes and body of a data segment as one byte string, and back: what
  * redundancy codes over.  Pack returns its length, or 0 when `room` is short;
@@ -623,9 +651,11 @@ uint32_t nopal_segment_pack(struct nopal_session *session,
 			    const struct nopal_segment *segment, uint8_t *bytes,
 			    uint32_t room);
 struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
-					   const uint8_t *bytes, uint32_t length);
+					   const uint8_t *bytes,
+					   uint32_t length);
 /* Done with a segment that nopal_segment_unpack gave, after the raise. */
-void nopal_segment_drop(struct nopal_session *session, struct nopal_segment *segment);
+void nopal_segment_drop(struct nopal_session *session,
+			struct nopal_segment *segment);
 /* Bytes that nopal_segment_pack needs for the longest segment of this path. */
 uint32_t nopal_pack_limit(const struct nopal_session *session);
 
@@ -646,7 +676,8 @@ uint64_t nopal_next_packet_number(const struct nopal_session *session);
 struct nopal_departure *nopal_departure_find(struct nopal_session *session,
 					     uint64_t packet_number);
 /* The status of the departure is known. */
-void nopal_departure_settle(struct nopal_session *session, uint64_t packet_number);
+void nopal_departure_settle(struct nopal_session *session,
+			    uint64_t packet_number);
 /* Settles the last departure of the segment. */
 void nopal_segment_settle(struct nopal_session *session,
 			  const struct nopal_segment *segment);
@@ -660,7 +691,8 @@ struct nopal_item_barrier {
 	int event;
 	void *item;
 };
-void nopal_barrier_init(struct nopal_item_barrier *barrier, int event, void *item);
+void nopal_barrier_init(struct nopal_item_barrier *barrier, int event,
+			void *item);
 /* Returns the member's bit, or 0 when there are 32 already. */
 uint32_t nopal_barrier_join(struct nopal_item_barrier *barrier);
 void nopal_barrier_enter(struct nopal_session *session,
@@ -671,15 +703,20 @@ void nopal_barrier_enter(struct nopal_session *session,
 /* Which numbers of a moving window were seen: a bitmap ring over [floor, end).
  * Zero it, then nopal_numbers_init. */
 struct nopal_numbers {
-	uint64_t floor;	  /* every number below was seen or given up */
-	uint64_t end;	  /* one past the highest seen */
+	uint64_t floor; /* every number below was seen or given up */
+	uint64_t end;	/* one past the highest seen */
 	uint64_t *bits;
-	uint32_t window;  /* numbers that it can hold: a power of two >= 64 */
+	uint32_t window; /* numbers that it can hold: a power of two >= 64 */
 };
-enum nopal_number_is { NOPAL_NUMBER_NEW, NOPAL_NUMBER_SEEN, NOPAL_NUMBER_BEYOND };
+enum nopal_number_is {
+	NOPAL_NUMBER_NEW,
+	NOPAL_NUMBER_SEEN,
+	NOPAL_NUMBER_BEYOND
+};
 
-int nopal_numbers_init(struct nopal_session *session, struct nopal_numbers *numbers,
-		       uint64_t first, uint32_t window);
+int nopal_numbers_init(struct nopal_session *session,
+		       struct nopal_numbers *numbers, uint64_t first,
+		       uint32_t window);
 /* Classify without change. */
 enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
 					uint64_t number);
@@ -692,12 +729,16 @@ void nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number);
 /* Numbers to pointers, open addressing; grows in the session's memory.  Zero
  * it before use. */
 struct nopal_map {
-	struct nopal_map_slot { uint64_t key; void *value; } *slots;
+	struct nopal_map_slot {
+		uint64_t key;
+		void *value;
+	} * slots;
 	uint32_t used, room;
 };
 void *nopal_map_get(const struct nopal_map *map, uint64_t key);
 int nopal_map_put(struct nopal_session *session, struct nopal_map *map,
-		  uint64_t key, void *value); /* value not NULL; negative: over budget */
+		  uint64_t key,
+		  void *value); /* value not NULL; negative: over budget */
 void *nopal_map_take(struct nopal_map *map, uint64_t key); /* and forget it */
 
 /* A first in, first out ring of segment handles; grows in session memory. */
@@ -707,8 +748,10 @@ struct nopal_queue {
 };
 int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
 		     const struct nopal_segment *segment);
-int nopal_queue_push_front(struct nopal_session *session, struct nopal_queue *queue,
-			   const struct nopal_segment *segment);
+/* Among the others by age: before all that were made after it.  For resends: the
+ * oldest is what the peer waits for. */
+int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
+		       const struct nopal_segment *segment);
 /* The first segment that still lives; drops stale handles; NULL when empty. */
 struct nopal_segment *nopal_queue_first(struct nopal_session *session,
 					struct nopal_queue *queue);

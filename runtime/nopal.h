@@ -53,11 +53,11 @@ struct nopal_problems {
 void nopal_problems_init(struct nopal_problems *problems);
 void nopal_problems_fini(struct nopal_problems *problems);
 /* printf-like; `fix` is given whole and may be NULL. */
-void nopal_problems_add(struct nopal_problems *problems, const char *file, int line,
-			const char *fix, const char *cause, ...)
+void nopal_problems_add(struct nopal_problems *problems, const char *file,
+			int line, const char *fix, const char *cause, ...)
 	__attribute__((format(printf, 5, 6)));
-void nopal_problems_warn(struct nopal_problems *problems, const char *file, int line,
-			 const char *fix, const char *cause, ...)
+void nopal_problems_warn(struct nopal_problems *problems, const char *file,
+			 int line, const char *fix, const char *cause, ...)
 	__attribute__((format(printf, 5, 6)));
 /* "FILE:LINE: error: CAUSE\n  fix: FIX\n" for each, in the order of lines. */
 void nopal_problems_print(struct nopal_problems *problems, FILE *out);
@@ -115,14 +115,15 @@ char *nopal_canonical_diff(const char *here, const char *there);
 /* What a plan is made of, for explain, graph and doc.  All strings live as
  * long as the plan. */
 struct nopal_plan_field {
-	const char *attribute;	    /* "kind", "session id", ... too */
+	const char *attribute;	   /* "kind", "session id", ... too */
 	const char *microprotocol; /* NULL: the runtime's */
 	uint32_t bytes;
 };
 size_t nopal_plan_fields(const struct nopal_plan *plan,
 			 const struct nopal_plan_field **ret_fields);
 size_t nopal_plan_part_count(const struct nopal_plan *plan);
-const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan, size_t index);
+const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan,
+					 size_t index);
 /* Handlers of an event for data segments, in run order: parts[i] runs at i. */
 size_t nopal_plan_handlers(const struct nopal_plan *plan, unsigned event,
 			   const struct nopal_part **ret_parts, size_t room);
@@ -134,8 +135,8 @@ const char *nopal_event_argument(unsigned event);
 /* ------------------------------------------------------------------ worlds */
 
 struct nopal_address {
-	uint8_t ip[16];	  /* IPv4 as ::ffff:a.b.c.d */
-	uint16_t port;	  /* host order */
+	uint8_t ip[16]; /* IPv4 as ::ffff:a.b.c.d */
+	uint16_t port;	/* host order */
 	uint16_t reserved;
 };
 /* "127.0.0.1:9000", "[::1]:9000", "host:9000" (resolved).  Negative: errno
@@ -144,8 +145,10 @@ int nopal_address_parse(const char *text, struct nopal_address *ret_address,
 			struct nopal_problems *problems);
 enum { NOPAL_ADDRESS_TEXT = 64 };
 /* Writes at most NOPAL_ADDRESS_TEXT bytes; returns `text`. */
-const char *nopal_address_format(const struct nopal_address *address, char *text);
-bool nopal_address_equal(const struct nopal_address *a, const struct nopal_address *b);
+const char *nopal_address_format(const struct nopal_address *address,
+				 char *text);
+bool nopal_address_equal(const struct nopal_address *a,
+			 const struct nopal_address *b);
 
 /* The real world on the caller's libevent loop; free it before the loop. */
 struct nopal_world *nopal_live_new(struct event_base *base);
@@ -174,8 +177,8 @@ struct nopal_callbacks {
 	void *(*accepted)(struct nopal_session *session, void *listener_user);
 	void (*opened)(struct nopal_session *session, void *user);
 	/* A message arrived; it is given back on return unless it is kept. */
-	void (*received)(struct nopal_session *session, struct nopal_message *message,
-			 void *user);
+	void (*received)(struct nopal_session *session,
+			 struct nopal_message *message, void *user);
 	/* The fate of message `cookie` is known: see nopal_fate in
 	 * microprotocol.h: 0 unknown (it left), 1 arrived, 2 missing. */
 	void (*sent)(struct nopal_session *session, uint64_t cookie, int fate,
@@ -191,20 +194,21 @@ struct nopal_callbacks {
 };
 
 enum nopal_allow_flags {
-	NOPAL_ALLOW_CONNECTIONLESS = 1, /* configs without a handshake may open here */
+	NOPAL_ALLOW_CONNECTIONLESS =
+		1, /* configs without a handshake may open here */
 };
 /* Sessions of this plan may be opened by peers.  The plan is referenced. */
-int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-			 unsigned flags, const struct nopal_callbacks *callbacks,
+int nopal_endpoint_allow(struct nopal_endpoint *endpoint,
+			 struct nopal_plan *plan, unsigned flags,
+			 const struct nopal_callbacks *callbacks,
 			 void *listener_user);
 
 /* Open towards a peer.  Never blocks; `opened` or `ended` follows.  NULL when
  * out of memory or over the endpoint's sessions. */
-struct nopal_session *nopal_session_open(struct nopal_endpoint *endpoint,
-					 struct nopal_plan *plan,
-					 const struct nopal_address *peer,
-					 const struct nopal_callbacks *callbacks,
-					 void *user);
+struct nopal_session *
+nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+		   const struct nopal_address *peer,
+		   const struct nopal_callbacks *callbacks, void *user);
 /* Close in good order: what was sent gets its fate first; then `ended`. */
 void nopal_session_close(struct nopal_session *session);
 /* End now.  `ended` follows with NOPAL_ABORTED; the peer is told once. */
@@ -216,20 +220,22 @@ int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
 	       uint64_t cookie);
 /* The same without a copy: `buffer` gets one reference more until all of it is
  * free to go. */
-int nopal_send_buffer(struct nopal_session *session, struct nopal_buffer *buffer,
-		      uint32_t from, uint32_t length, uint64_t cookie);
+int nopal_send_buffer(struct nopal_session *session,
+		      struct nopal_buffer *buffer, uint32_t from,
+		      uint32_t length, uint64_t cookie);
 /* Bytes that nopal_send would take now. */
 uint64_t nopal_session_send_room(const struct nopal_session *session);
 
 struct nopal_buffer *nopal_buffer_new(uint32_t capacity);
 uint8_t *nopal_buffer_bytes(struct nopal_buffer *buffer);
-void nopal_buffer_free(struct nopal_buffer *buffer); /* gives up one reference */
+void nopal_buffer_free(
+	struct nopal_buffer *buffer); /* gives up one reference */
 
 /* An arriving message: its pieces lie where they arrived. */
 uint64_t nopal_message_length(const struct nopal_message *message);
 size_t nopal_message_pieces(const struct nopal_message *message);
-const uint8_t *nopal_message_piece(const struct nopal_message *message, size_t index,
-				   uint32_t *ret_length);
+const uint8_t *nopal_message_piece(const struct nopal_message *message,
+				   size_t index, uint32_t *ret_length);
 /* Copies at most `room` bytes from byte `from`; returns how many. */
 size_t nopal_message_copy(const struct nopal_message *message, uint64_t from,
 			  void *bytes, size_t room);
@@ -253,38 +259,38 @@ struct nopal_budget {
 	uint64_t bytes;	     /* bodies and memory held: default 256 MiB */
 	uint32_t objects;    /* segments and messages: default 1 Mi */
 	uint64_t send_bytes; /* unfinished messages of ours: default 4 MiB */
-	int64_t hold_ns;     /* watchdog: name the holder of a segment that waits longer: default 10 s */
+	int64_t hold_ns; /* watchdog: name the holder of a segment that waits longer: default 10 s */
 };
 void nopal_session_set_budget(struct nopal_session *session,
 			      const struct nopal_budget *budget);
 
 /* Counters of a session.  COUNTER(name, doc) */
-#define NOPAL_COUNTERS(COUNTER)                                                  \
-	COUNTER(messages_sent, "messages that the application sent")             \
-	COUNTER(messages_arrived, "of these, known to have arrived")             \
-	COUNTER(messages_missing, "of these, known not to have arrived")         \
-	COUNTER(messages_delivered, "messages given to the application")         \
-	COUNTER(messages_discarded, "arriving messages that ordering dropped")   \
-	COUNTER(bytes_sent, "bytes of messages sent")                            \
-	COUNTER(bytes_delivered, "bytes of messages delivered")                  \
-	COUNTER(datagrams_out, "datagrams that left")                            \
-	COUNTER(datagrams_in, "datagrams that arrived here")                     \
-	COUNTER(datagram_bytes_out, "their UDP payload")                         \
-	COUNTER(datagram_bytes_in, "their UDP payload")                          \
-	COUNTER(departures, "departures of carried segments")                    \
-	COUNTER(resends, "departures that were not the first")                   \
-	COUNTER(control_out, "control segments that left")                       \
-	COUNTER(segments_lost, "raises of SEGMENT_LOST")                         \
-	COUNTER(segments_timeout, "raises of SEGMENT_TIMEOUT")                   \
-	COUNTER(segments_stopped, "arriving segments that a filter stopped")     \
-	COUNTER(segments_rebuilt, "segments that redundancy rebuilt")            \
-	COUNTER(rx_malformed, "datagrams dropped: not canonical")                \
-	COUNTER(rx_sealed_badly, "datagrams dropped: checksum or tag")           \
-	COUNTER(rx_over_budget, "segments dropped: over budget")                 \
-	COUNTER(stale_handles, "events about segments that were gone")           \
-	COUNTER(misuses, "releases of a bit that was not held: mistakes")        \
-	COUNTER(refused_sends, "sends asked for after SEGMENT_DONE")             \
-	COUNTER(long_holds, "segments that waited longer than hold_ns")          \
+#define NOPAL_COUNTERS(COUNTER)                                                \
+	COUNTER(messages_sent, "messages that the application sent")           \
+	COUNTER(messages_arrived, "of these, known to have arrived")           \
+	COUNTER(messages_missing, "of these, known not to have arrived")       \
+	COUNTER(messages_delivered, "messages given to the application")       \
+	COUNTER(messages_discarded, "arriving messages that ordering dropped") \
+	COUNTER(bytes_sent, "bytes of messages sent")                          \
+	COUNTER(bytes_delivered, "bytes of messages delivered")                \
+	COUNTER(datagrams_out, "datagrams that left")                          \
+	COUNTER(datagrams_in, "datagrams that arrived here")                   \
+	COUNTER(datagram_bytes_out, "their UDP payload")                       \
+	COUNTER(datagram_bytes_in, "their UDP payload")                        \
+	COUNTER(departures, "departures of carried segments")                  \
+	COUNTER(resends, "departures that were not the first")                 \
+	COUNTER(control_out, "control segments that left")                     \
+	COUNTER(segments_lost, "raises of SEGMENT_LOST")                       \
+	COUNTER(segments_timeout, "raises of SEGMENT_TIMEOUT")                 \
+	COUNTER(segments_stopped, "arriving segments that a filter stopped")   \
+	COUNTER(segments_rebuilt, "segments that redundancy rebuilt")          \
+	COUNTER(rx_malformed, "datagrams dropped: not canonical")              \
+	COUNTER(rx_sealed_badly, "datagrams dropped: checksum or tag")         \
+	COUNTER(rx_over_budget, "segments dropped: over budget")               \
+	COUNTER(stale_handles, "events about segments that were gone")         \
+	COUNTER(misuses, "releases of a bit that was not held: mistakes")      \
+	COUNTER(refused_sends, "sends asked for after SEGMENT_DONE")           \
+	COUNTER(long_holds, "segments that waited longer than hold_ns")        \
 	COUNTER(raises, "events raised")
 
 struct nopal_counters {
@@ -292,7 +298,8 @@ struct nopal_counters {
 	NOPAL_COUNTERS(NOPAL_COUNTER_FIELD)
 #undef NOPAL_COUNTER_FIELD
 };
-const struct nopal_counters *nopal_session_counters(const struct nopal_session *session);
+const struct nopal_counters *
+nopal_session_counters(const struct nopal_session *session);
 
 /* Who holds what: a line a waiting segment or message, for people.  Returns
  * the number of lines. */
@@ -301,8 +308,9 @@ size_t nopal_session_dump(const struct nopal_session *session, FILE *out);
 /* Counters of an endpoint, for datagrams that belong to no session. */
 struct nopal_endpoint_counters {
 	uint64_t datagrams_in, datagrams_out;
-	uint64_t unknown_session, malformed, refused, requests, replies, accepted;
-	uint64_t busy;	     /* the kernel took no more for a while */
+	uint64_t unknown_session, malformed, refused, requests, replies,
+		accepted;
+	uint64_t busy;	      /* the kernel took no more for a while */
 	uint64_t soft_errors; /* send errors that were not fatal */
 	uint64_t trains_out, batches_in;
 	uint64_t sessions; /* now */
@@ -327,16 +335,17 @@ uint64_t nopal_trace_hash(const struct nopal_world *world);
 
 /* Reading one. */
 enum nopal_trace_what {
-	NOPAL_TRACED_SESSION = 1, /* a: local id, b: role (1 opener), number: plan */
-	NOPAL_TRACED_RAISE,	  /* number: event, a: subject, b: detail */
-	NOPAL_TRACED_DEPART,	  /* number: kind, a: subject, b: packet number */
-	NOPAL_TRACED_ARRIVE,	  /* number: kind, a: subject, b: packet number */
-	NOPAL_TRACED_HOLD,	  /* number: barrier, a: subject, b: bits waiting */
-	NOPAL_TRACED_RELEASE,	  /* number: barrier, a: subject, b: bits left, part: who */
-	NOPAL_TRACED_FREE,	  /* a: subject */
-	NOPAL_TRACED_DELIVER,	  /* a: message, b: bytes */
-	NOPAL_TRACED_TIMER,	  /* number: index, part: whose */
-	NOPAL_TRACED_NOTE,	  /* number: enum nopal_trace_note, a, b */
+	NOPAL_TRACED_SESSION =
+		1,	     /* a: local id, b: role (1 opener), number: plan */
+	NOPAL_TRACED_RAISE,  /* number: event, a: subject, b: detail */
+	NOPAL_TRACED_DEPART, /* number: kind, a: subject, b: packet number */
+	NOPAL_TRACED_ARRIVE, /* number: kind, a: subject, b: packet number */
+	NOPAL_TRACED_HOLD,   /* number: barrier, a: subject, b: bits waiting */
+	NOPAL_TRACED_RELEASE, /* number: barrier, a: subject, b: bits left, part: who */
+	NOPAL_TRACED_FREE,    /* a: subject */
+	NOPAL_TRACED_DELIVER, /* a: message, b: bytes */
+	NOPAL_TRACED_TIMER,   /* number: index, part: whose */
+	NOPAL_TRACED_NOTE,    /* number: enum nopal_trace_note, a, b */
 };
 enum nopal_trace_note {
 	NOPAL_NOTE_STALE = 1,	 /* stale handle */
@@ -368,15 +377,26 @@ const char *nopal_trace_part_name(const struct nopal_trace_reader *reader,
 const char *nopal_trace_kind_name(const struct nopal_trace_reader *reader,
 				  unsigned plan, unsigned kind);
 const char *nopal_trace_hold_name(const struct nopal_trace_reader *reader,
-				  unsigned plan, unsigned barrier, unsigned bit);
+				  unsigned plan, unsigned barrier,
+				  unsigned bit);
 const char *nopal_trace_plan_name(const struct nopal_trace_reader *reader,
 				  unsigned plan);
 void nopal_trace_close(struct nopal_trace_reader *reader);
 
 /* --------------------------------------------------- links, as netem has them */
 
-enum nopal_loss_model { NOPAL_LOSS_NONE, NOPAL_LOSS_RANDOM, NOPAL_LOSS_GEMODEL, NOPAL_LOSS_MASK };
-enum nopal_distribution { NOPAL_UNIFORM, NOPAL_NORMAL, NOPAL_PARETO, NOPAL_PARETONORMAL };
+enum nopal_loss_model {
+	NOPAL_LOSS_NONE,
+	NOPAL_LOSS_RANDOM,
+	NOPAL_LOSS_GEMODEL,
+	NOPAL_LOSS_MASK
+};
+enum nopal_distribution {
+	NOPAL_UNIFORM,
+	NOPAL_NORMAL,
+	NOPAL_PARETO,
+	NOPAL_PARETONORMAL
+};
 
 /* One direction of a link.  Probabilities are parts per million.  Order of
  * work: MTU, queue limit and rate, then loss, duplicate, corrupt, delay,
@@ -386,21 +406,23 @@ struct nopal_link {
 	enum nopal_distribution distribution;
 	uint32_t delay_correlation;
 	enum nopal_loss_model loss_model;
-	uint32_t loss;		    /* random */
-	uint32_t ge_p, ge_r, ge_bad_loss, ge_good_loss; /* gemodel p r 1-h 1-k */
-	uint64_t loss_mask;	    /* bit i: the i-th datagram is lost */
+	uint32_t loss; /* random */
+	uint32_t ge_p, ge_r, ge_bad_loss,
+		ge_good_loss; /* gemodel p r 1-h 1-k */
+	uint64_t loss_mask;   /* bit i: the i-th datagram is lost */
 	uint32_t duplicate, corrupt, reorder;
-	uint32_t gap;		    /* reorder every gap-th */
-	uint64_t rate_bps;	    /* 0: unlimited */
-	uint32_t limit;		    /* packets in the queue: default 1000 */
-	uint32_t mtu;		    /* IP bytes: default 1500 */
+	uint32_t gap;	   /* reorder every gap-th */
+	uint64_t rate_bps; /* 0: unlimited */
+	uint32_t limit;	   /* packets in the queue: default 1000 */
+	uint32_t mtu;	   /* IP bytes: default 1500 */
 	int64_t down_from_ns, down_until_ns; /* partition: nothing passes */
 };
 /* Words of tc-netem: "rate 100mbit delay 25ms 2ms distribution normal loss 5%
  * limit 400"; `fwd:` and `rev:` begin words for one direction.  Negative: a
  * problem was added. */
 int nopal_link_parse(const char *text, struct nopal_link *ret_forward,
-		     struct nopal_link *ret_reverse, struct nopal_problems *problems);
+		     struct nopal_link *ret_reverse,
+		     struct nopal_problems *problems);
 
 /* A UDP relay of the live world that treats datagrams as a link does: what
  * arrives at `listen` leaves for `target` by `forward`, and what comes back
@@ -412,7 +434,8 @@ struct nopal_relay *nopal_relay_open(struct event_base *base,
 				     const struct nopal_address *listen,
 				     const struct nopal_address *target,
 				     const struct nopal_link *forward,
-				     const struct nopal_link *reverse, uint64_t seed,
+				     const struct nopal_link *reverse,
+				     uint64_t seed,
 				     struct nopal_problems *problems);
 void nopal_relay_close(struct nopal_relay *relay);
 void nopal_relay_local(const struct nopal_relay *relay,
@@ -442,7 +465,8 @@ int nopal_sim_star(struct nopal_world *world, int count,
 		   const struct nopal_link *reverse);
 struct nopal_endpoint *nopal_sim_endpoint(struct nopal_world *world, int host,
 					  uint16_t port);
-void nopal_sim_address(int host, uint16_t port, struct nopal_address *ret_address);
+void nopal_sim_address(int host, uint16_t port,
+		       struct nopal_address *ret_address);
 /* Change a link's words from now on. */
 int nopal_sim_change(struct nopal_world *world, int from, int to,
 		     const struct nopal_link *link);
@@ -451,7 +475,8 @@ int nopal_sim_run(struct nopal_world *world, int64_t until_ns);
 /* One step: the next instant at which something happens; false: nothing will. */
 bool nopal_sim_step(struct nopal_world *world);
 /* A datagram as if it came from that address (fuzzing, replay). */
-void nopal_sim_inject(struct nopal_world *world, struct nopal_endpoint *endpoint,
+void nopal_sim_inject(struct nopal_world *world,
+		      struct nopal_endpoint *endpoint,
 		      const struct nopal_address *from, const void *bytes,
 		      size_t length);
 /* Every datagram as it enters the network; for golden packets and captures. */
@@ -466,8 +491,8 @@ void nopal_sim_at(struct nopal_world *world, int64_t time_ns,
 		  void (*call)(void *user), void *user);
 /* What a directed link did. */
 struct nopal_link_counters {
-	uint64_t entered, delivered, lost, overflowed, too_big, duplicated, corrupted,
-		reordered;
+	uint64_t entered, delivered, lost, overflowed, too_big, duplicated,
+		corrupted, reordered;
 	uint64_t delivered_bytes; /* UDP payload */
 	uint64_t queue_peak;	  /* packets */
 	int64_t queue_delay_peak_ns, queue_delay_sum_ns;
@@ -482,21 +507,23 @@ bool nopal_sim_link_counters(const struct nopal_world *world, int from, int to,
 struct nopal_connection;
 struct nopal_listener;
 struct nopal_connection *nopal_dial(const char *config, const char *address,
-				    int64_t timeout_ns, struct nopal_problems *problems);
+				    int64_t timeout_ns,
+				    struct nopal_problems *problems);
 struct nopal_listener *nopal_listen(const char *config, const char *address,
 				    struct nopal_problems *problems);
 struct nopal_connection *nopal_accept(struct nopal_listener *listener,
-				      int64_t timeout_ns, struct nopal_problems *problems);
+				      int64_t timeout_ns,
+				      struct nopal_problems *problems);
 /* 0, -ETIMEDOUT, -EPIPE, -EMSGSIZE. */
-int nopal_connection_send(struct nopal_connection *connection, const void *bytes,
-			  size_t length, int64_t timeout_ns);
+int nopal_connection_send(struct nopal_connection *connection,
+			  const void *bytes, size_t length, int64_t timeout_ns);
 /* Length of the message (which may exceed `room`: the rest is dropped), 0 at
  * the end in good order, -ETIMEDOUT, -ECONNRESET. */
-int64_t nopal_connection_receive(struct nopal_connection *connection, void *bytes,
-				 size_t room, int64_t timeout_ns);
+int64_t nopal_connection_receive(struct nopal_connection *connection,
+				 void *bytes, size_t room, int64_t timeout_ns);
 /* Waits for the good end: 0, or -ECONNRESET with the reason in `problems`. */
-int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_ns,
-			   struct nopal_problems *problems);
+int nopal_connection_close(struct nopal_connection *connection,
+			   int64_t timeout_ns, struct nopal_problems *problems);
 void nopal_listener_close(struct nopal_listener *listener);
 void nopal_listener_address(const struct nopal_listener *listener,
 			    struct nopal_address *ret_address);
@@ -514,7 +541,8 @@ struct nopal_hash {
 	uint64_t length;
 };
 void nopal_hash_init(struct nopal_hash *hash);
-void nopal_hash_update(struct nopal_hash *hash, const void *bytes, size_t length);
+void nopal_hash_update(struct nopal_hash *hash, const void *bytes,
+		       size_t length);
 uint64_t nopal_hash_final(struct nopal_hash *hash);
 
 #ifdef __cplusplus

@@ -27,8 +27,8 @@ struct order_event {
 	bool *placed;
 };
 
-static const struct nopal_binding *order_binding(const struct order_event *order,
-						 size_t index)
+static const struct nopal_binding *
+order_binding(const struct order_event *order, size_t index)
 {
 	struct nopal_ordered one = order->all[index];
 
@@ -179,8 +179,8 @@ static size_t order_next(const struct order_event *order, bool forced)
 		for (size_t j = 0; j < order->count && !forced; j++)
 			waits = waits || (!order->placed[j] &&
 					  order->edge[j * order->count + i]);
-		if (!waits && (best == order->count ||
-			       order_earlier(order, i, best)))
+		if (!waits &&
+		    (best == order->count || order_earlier(order, i, best)))
 			best = i;
 	}
 	return best;
@@ -188,8 +188,8 @@ static size_t order_next(const struct order_event *order, bool forced)
 
 size_t nopal__compose_order(const struct nopal_composed_layer *layer,
 			    enum nopal_event event, nopal__wanted *wanted,
-			    const void *context, struct nopal_ordered *ret_order,
-			    size_t room)
+			    const void *context,
+			    struct nopal_ordered *ret_order, size_t room)
 {
 	struct order_event order;
 	size_t count = 0;

@@ -124,10 +124,11 @@ static void parameters_key(struct nopal_member *member,
 	parameter = &one->parameters[index];
 	what = nopal__printed("%s.%s", one->name, key->name);
 	nopal_problems_init(&found);
-	if (nopal__quantity_read(key->value, parameter->unit, parameter->choices,
-				 what, &quantity, &found) &&
-	    !nopal__quantity_outside(quantity, parameter->unit, parameter->least,
-				     parameter->most, what, &found))
+	if (nopal__quantity_read(key->value, parameter->unit,
+				 parameter->choices, what, &quantity, &found) &&
+	    !nopal__quantity_outside(quantity, parameter->unit,
+				     parameter->least, parameter->most, what,
+				     &found))
 		parameters_put(member, index, quantity);
 	nopal__problems_move(problems, &found, key->place, NULL);
 	free(what);
@@ -141,7 +142,8 @@ void nopal__parameters_read(struct nopal_member *member,
 
 	if (one->parameters_size)
 		member->parameters = nopal__zeroed(1, one->parameters_size);
-	member->in_segments = nopal__zeroed(parameters_count(one), sizeof(bool));
+	member->in_segments =
+		nopal__zeroed(parameters_count(one), sizeof(bool));
 	parameters_defaults(member);
 	for (size_t i = 0; section && i < section->key_count; i++)
 		parameters_key(member, &section->keys[i], problems);
@@ -187,9 +189,9 @@ static int64_t parameters_scaled(int64_t segments, uint32_t segment_bytes)
 {
 	int64_t bytes;
 
-	return __builtin_mul_overflow(segments, segment_bytes, &bytes) ?
-		       INT64_MAX :
-		       bytes;
+	return __builtin_mul_overflow(segments, segment_bytes, &bytes)
+		       ? INT64_MAX
+		       : bytes;
 }
 
 static void parameters_to_bytes(const struct nopal_member *member,
@@ -256,7 +258,8 @@ static void parameters_range(const struct nopal_member *member,
 	struct nopal_problems found;
 
 	nopal_problems_init(&found);
-	nopal__quantity_outside(quantity, NOPAL_SIZE, least, most, what, &found);
+	nopal__quantity_outside(quantity, NOPAL_SIZE, least, most, what,
+				&found);
 	nopal__problems_move(problems, &found, member->place, NULL);
 	free(what);
 	free(most);

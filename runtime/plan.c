@@ -15,8 +15,8 @@
 
 enum {
 	ALIGNMENT = 16,
-	MTU_DEFAULT = 1500,	/* Ethernet */
-	HANDLER_ROOM = 256,	/* bindings of one event in a layer */
+	MTU_DEFAULT = 1500, /* Ethernet */
+	HANDLER_ROOM = 256, /* bindings of one event in a layer */
 };
 static const uint64_t BUDGET_BYTES = UINT64_C(256) << 20;
 static const uint32_t BUDGET_OBJECTS = 1u << 20;
@@ -35,12 +35,14 @@ static uint32_t shared_find(const struct nopal_layer *layer, const char *name)
 {
 	uint32_t i = 0;
 
-	while (i < layer->shared_count && strcmp(layer->shared_name[i], name) != 0)
+	while (i < layer->shared_count &&
+	       strcmp(layer->shared_name[i], name) != 0)
 		i++;
 	return i;
 }
 
-static void shared_add(struct nopal_layer *layer, const struct nopal_shared *shared)
+static void shared_add(struct nopal_layer *layer,
+		       const struct nopal_shared *shared)
 {
 	uint32_t i = shared_find(layer, shared->name);
 
@@ -51,8 +53,9 @@ static void shared_add(struct nopal_layer *layer, const struct nopal_shared *sha
 	}
 	layer->shared_name = realloc(layer->shared_name,
 				     (i + 1) * sizeof(*layer->shared_name));
-	layer->shared_initial = realloc(layer->shared_initial,
-					(i + 1) * sizeof(*layer->shared_initial));
+	layer->shared_initial =
+		realloc(layer->shared_initial,
+			(i + 1) * sizeof(*layer->shared_initial));
 	if (!layer->shared_name || !layer->shared_initial)
 		abort();
 	layer->shared_name[i] = shared->name;
@@ -63,13 +66,15 @@ static void shared_add(struct nopal_layer *layer, const struct nopal_shared *sha
 static void seal_shared(struct nopal_layer *layer, struct nopal_part *parts)
 {
 	for (uint32_t p = 0; p < layer->part_count; p++) {
-		const struct nopal_shared *shared = parts[p].microprotocol->shared;
+		const struct nopal_shared *shared =
+			parts[p].microprotocol->shared;
 
 		for (unsigned i = 0; shared && shared[i].name; i++)
 			shared_add(layer, &shared[i]);
 	}
 	for (uint32_t p = 0; p < layer->part_count; p++) {
-		const struct nopal_shared *shared = parts[p].microprotocol->shared;
+		const struct nopal_shared *shared =
+			parts[p].microprotocol->shared;
 
 		for (unsigned i = 0; shared && shared[i].name; i++)
 			parts[p].shared[i] =
@@ -93,8 +98,9 @@ static unsigned hold_bit(struct nopal_layer *layer, struct nopal_part *part,
 	return bit;
 }
 
-static void hold_on_kind(struct nopal_layer *layer, const struct nopal_hold *hold,
-			 uint8_t code, uint32_t mask)
+static void hold_on_kind(struct nopal_layer *layer,
+			 const struct nopal_hold *hold, uint8_t code,
+			 uint32_t mask)
 {
 	layer->hold[hold->barrier][code] |= mask;
 	if (hold->barrier == NOPAL_SEND && !hold->sticky)
@@ -122,9 +128,10 @@ static void seal_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
 
 /* ------------------------------------------------------------------- calls */
 
-static uint32_t calls_of_kind(const struct nopal_plan *plan, const struct nopal_layer *layer,
-			      const struct nopal_ordered *order, size_t count, uint8_t code,
-			      struct nopal_call *ret_calls)
+static uint32_t calls_of_kind(const struct nopal_plan *plan,
+			      const struct nopal_layer *layer,
+			      const struct nopal_ordered *order, size_t count,
+			      uint8_t code, struct nopal_call *ret_calls)
 {
 	uint32_t made = 0;
 
@@ -135,7 +142,8 @@ static uint32_t calls_of_kind(const struct nopal_plan *plan, const struct nopal_
 			&part->microprotocol->bindings[order[i].binding];
 
 		if (nopal__kind_wanted(plan, part, binding->kinds, code))
-			ret_calls[made++] = (struct nopal_call){ binding->run, part };
+			ret_calls[made++] =
+				(struct nopal_call){ binding->run, part };
 	}
 	return made;
 }
@@ -147,12 +155,12 @@ static bool about_segments(unsigned event)
 
 /* Calls are stored behind one another; the table points into the store. */
 static void seal_event(const struct nopal_plan *plan, struct nopal_layer *layer,
-		       const struct nopal_composed_layer *composed, unsigned event,
-		       uint32_t *used, uint32_t *room)
+		       const struct nopal_composed_layer *composed,
+		       unsigned event, uint32_t *used, uint32_t *room)
 {
 	struct nopal_ordered order[HANDLER_ROOM];
-	size_t count = nopal__compose_order(composed, (enum nopal_event)event, NULL, NULL,
-					    order, HANDLER_ROOM);
+	size_t count = nopal__compose_order(composed, (enum nopal_event)event,
+					    NULL, NULL, order, HANDLER_ROOM);
 	uint8_t kinds = about_segments(event) ? NOPAL_KIND_ROOM : 1;
 
 	if (count > HANDLER_ROOM)
@@ -160,8 +168,9 @@ static void seal_event(const struct nopal_plan *plan, struct nopal_layer *layer,
 	for (uint8_t code = 0; code < kinds; code++) {
 		if (*used + count > *room) {
 			*room = (*room + (uint32_t)count) * 2;
-			layer->call_store = realloc(layer->call_store,
-						    *room * sizeof(struct nopal_call));
+			layer->call_store =
+				realloc(layer->call_store,
+					*room * sizeof(struct nopal_call));
 			if (!layer->call_store)
 				abort();
 		}
@@ -185,7 +194,8 @@ static void seal_calls(const struct nopal_plan *plan, struct nopal_layer *layer,
 	used = 0;
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
 		for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
-			layer->calls[event][code].call = layer->call_store + used;
+			layer->calls[event][code].call =
+				layer->call_store + used;
 			used += layer->calls[event][code].count;
 		}
 }
@@ -198,8 +208,9 @@ static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
 
 	part->first_timer = (uint8_t)layer->timer_count;
 	for (; timer && timer->name; timer++) {
-		layer->timers = realloc(layer->timers, (layer->timer_count + 1) *
-							       sizeof(*layer->timers));
+		layer->timers =
+			realloc(layer->timers, (layer->timer_count + 1) *
+						       sizeof(*layer->timers));
 		if (!layer->timers)
 			abort();
 		layer->timers[layer->timer_count++] =
@@ -207,8 +218,8 @@ static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
 	}
 }
 
-static void seal_states(const struct nopal_plan *plan, struct nopal_layer *layer,
-			struct nopal_part *parts)
+static void seal_states(const struct nopal_plan *plan,
+			struct nopal_layer *layer, struct nopal_part *parts)
 {
 	uint32_t at = align(sizeof(struct nopal_core));
 
@@ -217,13 +228,15 @@ static void seal_states(const struct nopal_plan *plan, struct nopal_layer *layer
 		at += align(parts[p].microprotocol->state_size);
 	}
 	layer->shared_at = at;
-	layer->session_bytes = at + layer->shared_count * (uint32_t)sizeof(int64_t) +
+	layer->session_bytes = at +
+			       layer->shared_count * (uint32_t)sizeof(int64_t) +
 			       plan->serial_count * (uint32_t)sizeof(uint64_t);
 }
 
 /* ------------------------------------------------------------------- sealing */
 
-static void seal_parts(struct nopal_plan *plan, const struct nopal_composition *composition)
+static void seal_parts(struct nopal_plan *plan,
+		       const struct nopal_composition *composition)
 {
 	uint32_t index = 0;
 
@@ -235,7 +248,8 @@ static void seal_parts(struct nopal_plan *plan, const struct nopal_composition *
 	if (!plan->layers || !plan->parts)
 		abort();
 	for (size_t l = 0; l < composition->layer_count; l++) {
-		const struct nopal_composed_layer *composed = &composition->layers[l];
+		const struct nopal_composed_layer *composed =
+			&composition->layers[l];
 
 		plan->layers[l] = (struct nopal_layer){
 			.name = composed->name,
@@ -247,7 +261,8 @@ static void seal_parts(struct nopal_plan *plan, const struct nopal_composition *
 		for (size_t m = 0; m < composed->count; m++, index++) {
 			plan->parts[index].microprotocol =
 				composed->members[m].microprotocol;
-			plan->parts[index].parameters = composed->members[m].parameters;
+			plan->parts[index].parameters =
+				composed->members[m].parameters;
 			plan->parts[index].index = (uint8_t)index;
 		}
 	}
@@ -275,28 +290,34 @@ static const struct nopal_part *bottom_provider(const struct nopal_plan *plan,
 	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
 
 	for (uint32_t p = 0; p < bottom->part_count; p++)
-		if (nopal__answers(plan->parts[bottom->first_part + p].microprotocol, role))
+		if (nopal__answers(
+			    plan->parts[bottom->first_part + p].microprotocol,
+			    role))
 			return &plan->parts[bottom->first_part + p];
 	return NULL;
 }
 
 static uint32_t mtu_of(const struct nopal_plan *plan)
 {
-	const struct nopal_part *part = bottom_provider(plan, "message_segments");
+	const struct nopal_part *part =
+		bottom_provider(plan, "message_segments");
 	const struct nopal_parameter *parameter =
 		part ? part->microprotocol->parameters : NULL;
 
 	for (; parameter && parameter->name; parameter++)
 		if (strcmp(parameter->name, "mtu") == 0)
-			return (uint32_t)nopal__parameter_get(part->parameters, parameter);
+			return (uint32_t)nopal__parameter_get(part->parameters,
+							      parameter);
 	return MTU_DEFAULT;
 }
 
 /* A kind that wraps a packed data segment must fit a datagram too. */
-static void leave_room_around(struct nopal_plan *plan, const struct nopal_kind_plan *kind)
+static void leave_room_around(struct nopal_plan *plan,
+			      const struct nopal_kind_plan *kind)
 {
-	uint32_t used = 1 + NOPAL_ID_BYTES + kind->header.bytes + plan->trailer_bytes +
-			kind->around + plan->kinds[NOPAL_KIND_DATA].header.bytes;
+	uint32_t used = 1 + NOPAL_ID_BYTES + kind->header.bytes +
+			plan->trailer_bytes + kind->around +
+			plan->kinds[NOPAL_KIND_DATA].header.bytes;
 
 	if (kind->around && plan->datagram_bytes - used < plan->body_bytes)
 		plan->body_bytes = plan->datagram_bytes - used;
@@ -308,17 +329,21 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 	uint32_t used;
 
 	plan->datagram_bytes = mtu_of(plan) - NOPAL_UDP_BYTES;
-	plan->trailer_bytes = plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
-	plan->header_bytes = 1 + NOPAL_ID_BYTES + plan->kinds[NOPAL_KIND_DATA].header.bytes;
+	plan->trailer_bytes =
+		plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
+	plan->header_bytes =
+		1 + NOPAL_ID_BYTES + plan->kinds[NOPAL_KIND_DATA].header.bytes;
 	used = plan->header_bytes + plan->trailer_bytes + introduction;
 	if (used >= plan->datagram_bytes) {
-		nopal_problems_add(problems, plan->name, 0, "raise the MTU",
-				   "an MTU of %u bytes leaves no room for a body",
-				   mtu_of(plan));
+		nopal_problems_add(
+			problems, plan->name, 0, "raise the MTU",
+			"an MTU of %u bytes leaves no room for a body",
+			mtu_of(plan));
 		return -1;
 	}
 	plan->body_bytes = plan->datagram_bytes - used;
-	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_ROOM; code++)
+	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_ROOM;
+	     code++)
 		leave_room_around(plan, &plan->kinds[code]);
 	return 0;
 }
@@ -334,14 +359,15 @@ static void seal_message_limit(struct nopal_plan *plan, uint64_t wanted)
 		if (!nopal__answers(part->microprotocol, "message_segments"))
 			continue;
 		if (part->microprotocol->message_limit)
-			limit = part->microprotocol->message_limit(part->parameters,
-								   plan->body_bytes);
+			limit = part->microprotocol->message_limit(
+				part->parameters, plan->body_bytes);
 		if (limit < plan->message_limit)
 			plan->message_limit = limit;
 	}
 }
 
-static void seal_budget(struct nopal_plan *plan, const struct nopal_budget *wanted)
+static void seal_budget(struct nopal_plan *plan,
+			const struct nopal_budget *wanted)
 {
 	plan->budget = *wanted;
 	if (!plan->budget.bytes)
@@ -359,7 +385,8 @@ static void seal_stages(struct nopal_plan *plan)
 	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
 
 	for (uint32_t p = 0; p < bottom->part_count; p++) {
-		const struct nopal_part *part = &plan->parts[bottom->first_part + p];
+		const struct nopal_part *part =
+			&plan->parts[bottom->first_part + p];
 
 		if (part->microprotocol->seal)
 			plan->seal = part;
@@ -392,8 +419,10 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	plan->fingerprint = composition->fingerprint;
 	seal_parts(plan, composition);
 	seal_stages(plan);
-	if (nopal__seal_wire(plan, problems) < 0 || seal_sizes(plan, problems) < 0 ||
-	    nopal__compose_resolve(composition, plan->body_bytes, problems) < 0) {
+	if (nopal__seal_wire(plan, problems) < 0 ||
+	    seal_sizes(plan, problems) < 0 ||
+	    nopal__compose_resolve(composition, plan->body_bytes, problems) <
+		    0) {
 		nopal_plan_unref(plan);
 		return NULL;
 	}
@@ -409,7 +438,8 @@ static struct nopal_plan *plan_of(struct nopal_config *config,
 				  struct nopal_problems *problems)
 {
 	size_t errors = problems->errors;
-	struct nopal_composition *composition = nopal__compose(config, problems);
+	struct nopal_composition *composition =
+		nopal__compose(config, problems);
 
 	if (composition && problems->errors == errors)
 		return seal_plan(composition, problems);
@@ -417,11 +447,13 @@ static struct nopal_plan *plan_of(struct nopal_config *config,
 	return NULL;
 }
 
-struct nopal_plan *nopal_plan_load(const char *name_or_path, const char *const *sets,
+struct nopal_plan *nopal_plan_load(const char *name_or_path,
+				   const char *const *sets,
 				   struct nopal_problems *problems)
 {
 	size_t errors = problems->errors;
-	struct nopal_config *config = nopal__config_load(name_or_path, sets, problems);
+	struct nopal_config *config =
+		nopal__config_load(name_or_path, sets, problems);
 	struct nopal_plan *plan = plan_of(config, problems);
 
 	if (plan && problems->errors != errors) {
@@ -436,7 +468,8 @@ struct nopal_plan *nopal_plan_parse(const char *text, const char *file,
 				    struct nopal_problems *problems)
 {
 	size_t errors = problems->errors;
-	struct nopal_config *config = nopal__config_parse(text, file, sets, problems);
+	struct nopal_config *config =
+		nopal__config_parse(text, file, sets, problems);
 	struct nopal_plan *plan = plan_of(config, problems);
 
 	if (plan && problems->errors != errors) {

@@ -16,20 +16,21 @@
 
 /* Wire codes of segment kinds: five bits. */
 enum {
-	NOPAL_KIND_DATA,	 /* a segment of a message */
+	NOPAL_KIND_DATA, /* a segment of a message */
 	NOPAL_KIND_DATA_OPENING, /* the same, from a peer whose session id for us is not known */
-	NOPAL_KIND_CONNECT,	 /* an opening request */
-	NOPAL_KIND_REPLY,	 /* stateless, from a listener */
-	NOPAL_KIND_ABORT,	 /* the peer ended its session */
-	NOPAL_KIND_FIRST_OWN,	 /* microprotocols' kinds from here */
+	NOPAL_KIND_CONNECT,   /* an opening request */
+	NOPAL_KIND_REPLY,     /* stateless, from a listener */
+	NOPAL_KIND_ABORT,     /* the peer ended its session */
+	NOPAL_KIND_FIRST_OWN, /* microprotocols' kinds from here */
 	NOPAL_KIND_ROOM = 32,
 };
 
 enum {
 	NOPAL_EVENT_COUNT = NOPAL_CUSTOM,
-	NOPAL_CUSTOM_ROOM = 16,	   /* events that one session may create */
-	NOPAL_SLOT_ROOM = 32,	   /* attributes of a stack */
-	NOPAL_HOLD_ROOM = 31,	   /* bits of one barrier; the last is the runtime's */
+	NOPAL_CUSTOM_ROOM = 16, /* events that one session may create */
+	NOPAL_SLOT_ROOM = 32,	/* attributes of a stack */
+	NOPAL_HOLD_ROOM =
+		31, /* bits of one barrier; the last is the runtime's */
 	NOPAL_LAYER_ROOM = 4,
 	NOPAL_ID_BYTES = 4,
 	NOPAL_FINGERPRINT_BYTES = 8,
@@ -80,13 +81,15 @@ struct nopal_timer_plan {
 struct nopal_layer {
 	const char *name;
 	const struct nopal_plan *plan;
-	uint8_t index;	/* 0 is the top */
+	uint8_t index;			/* 0 is the top */
 	uint8_t first_part, part_count; /* in plan->parts */
 	struct nopal_calls calls[NOPAL_EVENT_COUNT][NOPAL_KIND_ROOM];
 	struct nopal_call *call_store;
-	uint32_t hold[3][NOPAL_KIND_ROOM]; /* bits held when a segment is made */
-	uint32_t rearm[NOPAL_KIND_ROOM];   /* send bits held again after a departure */
-	uint32_t deliver;		   /* bits held when a message arrives */
+	uint32_t hold[3]
+		     [NOPAL_KIND_ROOM]; /* bits held when a segment is made */
+	uint32_t rearm
+		[NOPAL_KIND_ROOM]; /* send bits held again after a departure */
+	uint32_t deliver;	   /* bits held when a message arrives */
 	const char *hold_why[NOPAL_BARRIERS][NOPAL_HOLD_ROOM + 1];
 	const struct nopal_part *hold_part[NOPAL_BARRIERS][NOPAL_HOLD_ROOM + 1];
 	uint32_t shared_count;
@@ -94,8 +97,9 @@ struct nopal_layer {
 	int64_t *shared_initial;
 	uint32_t timer_count;
 	struct nopal_timer_plan *timers;
-	uint32_t session_bytes; /* of one instance: core, states, shared, serials */
-	uint32_t shared_at;	/* offset of the shared variables in it */
+	uint32_t
+		session_bytes; /* of one instance: core, states, shared, serials */
+	uint32_t shared_at;    /* offset of the shared variables in it */
 	uint8_t packet_number_slot; /* 0: nobody in the layer reads it */
 	const struct nopal_part *connection; /* role; NULL: nobody */
 };
@@ -113,12 +117,13 @@ struct nopal_plan {
 	uint32_t serial_count;
 	uint8_t above_kind_slot; /* kind of a segment of an upper layer */
 	struct nopal_kind_plan kinds[NOPAL_KIND_ROOM];
-	const struct nopal_part *seal;	 /* NULL: none */
+	const struct nopal_part *seal;	    /* NULL: none */
 	const struct nopal_part *admission; /* NULL: connectionless */
-	struct nopal_plan_field *fields; /* of a data datagram, for people */
+	struct nopal_plan_field *fields;    /* of a data datagram, for people */
 	uint32_t field_count;
-	uint32_t header_bytes, body_bytes, trailer_bytes; /* of a data datagram */
-	uint32_t datagram_bytes;	    /* longest UDP payload */
+	uint32_t header_bytes, body_bytes,
+		trailer_bytes;	 /* of a data datagram */
+	uint32_t datagram_bytes; /* longest UDP payload */
 	uint64_t message_limit;
 	struct nopal_budget budget;
 	void *composition; /* what compose.h made: owns parameters */

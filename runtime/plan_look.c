@@ -65,7 +65,8 @@ size_t nopal_plan_part_count(const struct nopal_plan *plan)
 	return plan->part_count;
 }
 
-const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan, size_t index)
+const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan,
+					 size_t index)
 {
 	return index < plan->part_count ? &plan->parts[index] : NULL;
 }

@@ -96,8 +96,9 @@ void nopal_problem(struct nopal_problems *problems, const char *parameter,
 		nopal_problems_add(problems, NULL, 0, fix, "%s", cause);
 }
 
-void nopal__problems_move(struct nopal_problems *to, struct nopal_problems *from,
-			  struct nopal_place place, const char *prefix)
+void nopal__problems_move(struct nopal_problems *to,
+			  struct nopal_problems *from, struct nopal_place place,
+			  const char *prefix)
 {
 	for (size_t i = 0; i < from->count; i++) {
 		const struct nopal_problem_entry *entry = &from->entries[i];

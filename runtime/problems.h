@@ -10,8 +10,9 @@
 
 /* Moves all of `from` behind `to`, and empties `from`.  What names no file
  * gets this place; `prefix` (may be NULL) goes before its cause. */
-void nopal__problems_move(struct nopal_problems *to, struct nopal_problems *from,
-			  struct nopal_place place, const char *prefix);
+void nopal__problems_move(struct nopal_problems *to,
+			  struct nopal_problems *from, struct nopal_place place,
+			  const char *prefix);
 /* "did you mean `X`?" for the nearest name, else `otherwise` copied, or NULL.
  * Caller frees. */
 char *nopal__suggestion(const char *name, const char *const *names,

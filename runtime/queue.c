@@ -51,19 +51,28 @@ int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
 	return 0;
 }
 
-int nopal_queue_push_front(struct nopal_session *session,
-			   struct nopal_queue *queue,
-			   const struct nopal_segment *segment)
+static bool queue_is_older(struct nopal_session *session,
+			   const struct nopal_segment *segment,
+			   struct nopal_handle than)
 {
-	if (queue->count == queue->room) {
-		int error = queue_grow(session, queue);
+	const struct nopal_segment *other = nopal_segment_find(session, than);
 
-		if (error < 0)
-			return error;
-	}
-	queue->head = (queue->head - 1) & (queue->room - 1);
-	queue->count++;
-	*queue_at(queue, 0) = segment->handle;
+	return !other || (int32_t)(segment->number - other->number) < 0;
+}
+
+int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
+		       const struct nopal_segment *segment)
+{
+	int error = nopal_queue_push(session, queue, segment);
+	uint32_t place = queue->count - 1;
+
+	if (error < 0)
+		return error;
+	for (; place > 0 &&
+	       queue_is_older(session, segment, *queue_at(queue, place - 1));
+	     place--)
+		*queue_at(queue, place) = *queue_at(queue, place - 1);
+	*queue_at(queue, place) = segment->handle;
 	return 0;
 }
 

@@ -167,8 +167,8 @@ static char *registry_search(const char *name, const char *folders)
 	while (folders) {
 		const char *folder;
 		size_t length = nopal__next_word(&folders, ':', &folder);
-		char *path = nopal__printed("%.*s/%s.so", (int)length, folder,
-					    name);
+		char *path =
+			nopal__printed("%.*s/%s.so", (int)length, folder, name);
 
 		if (access(path, R_OK) == 0)
 			return path;
@@ -248,8 +248,8 @@ int nopal__plugin_load_at(const char *name_or_path, struct nopal_place place,
 	int result;
 
 	beside = slash ? nopal__copy_part(place.file,
-					  (size_t)(slash - place.file)) :
-			 nopal__copy(".");
+					  (size_t)(slash - place.file))
+		       : nopal__copy(".");
 	nopal_problems_init(&found);
 	result = nopal_plugin_load(name_or_path, beside, &found);
 	nopal__problems_move(problems, &found, place, NULL);

@@ -96,9 +96,9 @@ relations_excludes(const struct nopal_microprotocol *one,
 	return NULL;
 }
 
-/* A role that both provide and one calls exclusive; NULL: none. */
-static const char *relations_shared_role(const struct nopal_microprotocol *one,
-					 const struct nopal_microprotocol *other)
+/* A role of `one` that it calls exclusive and `other` provides too. */
+static const char *relations_claimed(const struct nopal_microprotocol *one,
+				     const struct nopal_microprotocol *other)
 {
 	const struct nopal_role *role = one->provides;
 
@@ -107,6 +107,14 @@ static const char *relations_shared_role(const struct nopal_microprotocol *one,
 			return role->name;
 	}
 	return NULL;
+}
+
+const char *nopal__role_of_both(const struct nopal_microprotocol *one,
+				const struct nopal_microprotocol *other)
+{
+	const char *role = relations_claimed(one, other);
+
+	return role ? role : relations_claimed(other, one);
 }
 
 /* ------------------------------------------------------------------ providers */
@@ -141,15 +149,15 @@ static bool relations_fits(const struct nopal_composed_layer *layer,
 
 		if (other == one || relations_excludes(one, other) ||
 		    relations_excludes(other, one) ||
-		    relations_shared_role(one, other) ||
-		    relations_shared_role(other, one))
+		    nopal__role_of_both(one, other))
 			return false;
 	}
 	return true;
 }
 
 static const struct nopal_microprotocol *
-relations_default(const struct nopal_composed_layer *layer, const char *relation)
+relations_default(const struct nopal_composed_layer *layer,
+		  const char *relation)
 {
 	for (size_t i = 0; i < RELATIONS_DEFAULTS; i++) {
 		const struct nopal_microprotocol *one;
@@ -217,8 +225,8 @@ static bool relations_add(struct nopal_composed_layer *layer,
 {
 	const struct nopal_microprotocol *one =
 		relations_default(layer, need->relation->role);
-	const char *who = need->member ? need->member->microprotocol->name :
-					 "the layer";
+	const char *who =
+		need->member ? need->member->microprotocol->name : "the layer";
 	struct nopal_place place = need->place;
 	struct nopal_member *added;
 	char *fix;
@@ -242,16 +250,15 @@ static bool relations_say_open(struct nopal_composed_layer *layer,
 			       struct nopal_problems *problems)
 {
 	char *who = relations_providers(need->relation->role);
-	char *fix = who ? nopal__printed("add %s", who) :
-			  nopal__copy("nothing known provides it: is a "
+	char *fix = who ? nopal__printed("add %s", who)
+			: nopal__copy("nothing known provides it: is a "
 				      "`plugin` missing?");
 
 	if (need->member)
-		nopal_problems_add(problems, need->place.file, need->place.line,
-				   fix, "%s needs %s: %s",
-				   need->member->microprotocol->name,
-				   need->relation->role,
-				   need->relation->because);
+		nopal_problems_add(
+			problems, need->place.file, need->place.line, fix,
+			"%s needs %s: %s", need->member->microprotocol->name,
+			need->relation->role, need->relation->because);
 	else
 		nopal_problems_add(problems, need->place.file, need->place.line,
 				   fix, "layer `%s` has no %s: %s", layer->name,
@@ -262,8 +269,8 @@ static bool relations_say_open(struct nopal_composed_layer *layer,
 	return true;
 }
 
-void nopal__relations_complete(struct nopal_composed_layer *layer, bool automatic,
-			       struct nopal_problems *problems)
+void nopal__relations_complete(struct nopal_composed_layer *layer,
+			       bool automatic, struct nopal_problems *problems)
 {
 	/* each round adds one that was not there: it ends */
 	while (automatic && !relations_open(layer, relations_add, problems))
@@ -297,11 +304,9 @@ static void relations_pair(const struct nopal_member *one,
 	const struct nopal_microprotocol *a = one->microprotocol;
 	const struct nopal_microprotocol *b = other->microprotocol;
 	const struct nopal_relation *relation = relations_excludes(a, b);
-	const char *role = relations_shared_role(a, b);
+	const char *role = nopal__role_of_both(a, b);
 	char *fix;
 
-	if (!role)
-		role = relations_shared_role(b, a);
 	if (relation)
 		relations_exclusion(one, other, relation, problems);
 	else if ((relation = relations_excludes(b, a)) != NULL)
@@ -309,9 +314,10 @@ static void relations_pair(const struct nopal_member *one,
 	if (!role)
 		return;
 	fix = nopal__printed("keep one of %s, %s", a->name, b->name);
-	nopal_problems_add(problems, other->place.file, other->place.line, fix,
-			   "%s and %s both provide %s, of which a layer has one",
-			   a->name, b->name, role);
+	nopal_problems_add(
+		problems, other->place.file, other->place.line, fix,
+		"%s and %s both provide %s, of which a layer has one", a->name,
+		b->name, role);
 	free(fix);
 }
 

@@ -40,8 +40,8 @@ struct scanner {
 	struct nopal_scan *scan;
 	struct scan_token token; /* the current one */
 	int layer, section;	 /* that are open; -1: none */
-	int unclosed;		 /* sections closed for the user: a later } is theirs */
-	int written_line;	 /* of the text that is made */
+	int unclosed; /* sections closed for the user: a later } is theirs */
+	int written_line; /* of the text that is made */
 };
 
 const char *nopal__scan_name(size_t index, char *name)
@@ -153,7 +153,8 @@ static void scan_next(struct scanner *scanner)
 
 static bool scan_is(const struct scanner *scanner, char mark)
 {
-	return scanner->token.kind == SCAN_MARK && *scanner->token.start == mark;
+	return scanner->token.kind == SCAN_MARK &&
+	       *scanner->token.start == mark;
 }
 
 static bool scan_is_value(const struct scanner *scanner)
@@ -207,13 +208,13 @@ static struct nopal_scan_item *scan_add(struct scanner *scanner,
 	char made[NOPAL_SCAN_NAME_ROOM];
 	struct nopal_scan_item *item;
 
-	scan->items = nopal__one_more(scan->items, scan->count,
-				      sizeof(*scan->items));
+	scan->items =
+		nopal__one_more(scan->items, scan->count, sizeof(*scan->items));
 	item = &scan->items[scan->count];
 	item->name = nopal__copy_part(name->start, name->length);
 	item->line = name->line;
-	item->parent = scanner->section != scan_none ? scanner->section :
-						       scanner->layer;
+	item->parent = scanner->section != scan_none ? scanner->section
+						     : scanner->layer;
 	nopal__scan_name(scan->count++, made);
 	scan_write(scanner, name->line, made, strlen(made));
 	return item;
@@ -281,8 +282,8 @@ static void scan_section(struct scanner *scanner, const struct scan_token *name,
 
 static void scan_close(struct scanner *scanner)
 {
-	int *open = scanner->section != scan_none ? &scanner->section :
-						    &scanner->layer;
+	int *open = scanner->section != scan_none ? &scanner->section
+						  : &scanner->layer;
 
 	if (*open != scan_none) {
 		scan_write_mark(scanner, "}");
@@ -319,8 +320,8 @@ static void scan_value(struct scanner *scanner)
 		     token->start[token->length - 1] == ';';
 
 	if (ended) {
-		nopal_problems_add(scanner->problems, scanner->file, token->line,
-				   "remove the ;",
+		nopal_problems_add(scanner->problems, scanner->file,
+				   token->line, "remove the ;",
 				   "`%.*s` ends in ; but values end with the "
 				   "word",
 				   (int)token->length, token->start);
@@ -330,20 +331,38 @@ static void scan_value(struct scanner *scanner)
 	scan_next(scanner);
 }
 
+/* Between two values: false where the list ends, or was meant to. */
+static bool scan_comma(struct scanner *scanner, const struct scan_token *name,
+		       int line)
+{
+	if (scan_is(scanner, ',')) {
+		scan_next(scanner);
+		return true;
+	}
+	if (!scan_is_value(scanner) || scanner->token.line != line)
+		return false; /* closed; or another statement begins */
+	nopal_problems_add(scanner->problems, scanner->file, line,
+			   "write { A, B }",
+			   "a comma is missing in the list of `%.*s`",
+			   (int)name->length, name->start);
+	return true;
+}
+
 /* The current token is its {. */
 static void scan_list(struct scanner *scanner, const struct scan_token *name)
 {
-	bool first = true;
+	bool more = true, first = true;
 
 	scan_write_mark(scanner, "{");
 	scan_next(scanner);
-	while (scan_is_value(scanner)) {
+	while (more && scan_is_value(scanner)) {
+		int line = scanner->token.line;
+
 		if (!first)
 			scan_write_mark(scanner, ",");
 		first = false;
 		scan_value(scanner);
-		if (scan_is(scanner, ','))
-			scan_next(scanner);
+		more = scan_comma(scanner, name, line);
 	}
 	scan_write_mark(scanner, "}");
 	if (scan_is(scanner, '}')) {
@@ -386,12 +405,14 @@ static void scan_key(struct scanner *scanner, const struct scan_token *name)
 
 /* ----------------------------------------------------------------- statements */
 
-static void scan_say_call(struct scanner *scanner, const struct scan_token *name)
+static void scan_say_call(struct scanner *scanner,
+			  const struct scan_token *name)
 {
-	nopal_problems_add(scanner->problems, scanner->file, name->line,
-			   "to build on another config write extends = \"NAME\"",
-			   "`%.*s(...)` is not a statement of a config",
-			   (int)name->length, name->start);
+	nopal_problems_add(
+		scanner->problems, scanner->file, name->line,
+		"to build on another config write extends = \"NAME\"",
+		"`%.*s(...)` is not a statement of a config", (int)name->length,
+		name->start);
 	while (scanner->token.kind != SCAN_END && !scan_is(scanner, ')') &&
 	       scanner->token.line == name->line)
 		scan_next(scanner);
@@ -438,22 +459,29 @@ static void scan_statement(struct scanner *scanner)
 static void scan_say_stray(struct scanner *scanner)
 {
 	const struct scan_token *token = &scanner->token;
+	int line = token->line;
 
 	if (token->kind != SCAN_BROKEN)
-		nopal_problems_add(scanner->problems, scanner->file, token->line,
-				   "begin with a key or a section",
+		nopal_problems_add(scanner->problems, scanner->file,
+				   token->line, "begin with a key or a section",
 				   "`%.*s` cannot begin a statement",
 				   (int)token->length, token->start);
 	scan_next(scanner);
+	while (scan_is_value(scanner) && token->line == line)
+		scan_next(scanner); /* what went with it */
 }
 
-void nopal__scan(const char *text, const char *file, struct nopal_scan *ret_scan,
-		 struct nopal_problems *problems)
+void nopal__scan(const char *text, const char *file,
+		 struct nopal_scan *ret_scan, struct nopal_problems *problems)
 {
 	struct scanner scanner = {
-		.at = text, .line = 1, .file = file,
-		.problems = problems, .scan = ret_scan,
-		.layer = scan_none, .section = scan_none,
+		.at = text,
+		.line = 1,
+		.file = file,
+		.problems = problems,
+		.scan = ret_scan,
+		.layer = scan_none,
+		.section = scan_none,
 		.written_line = 1,
 	};
 

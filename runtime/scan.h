@@ -31,8 +31,8 @@ struct nopal_scan {
 };
 
 /* Always gives what could be read; problems say what could not. */
-void nopal__scan(const char *text, const char *file, struct nopal_scan *ret_scan,
-		 struct nopal_problems *problems);
+void nopal__scan(const char *text, const char *file,
+		 struct nopal_scan *ret_scan, struct nopal_problems *problems);
 void nopal__scan_fini(struct nopal_scan *scan);
 /* "n7" for item 7; `name` has room for it. */
 enum { NOPAL_SCAN_NAME_ROOM = 16 };

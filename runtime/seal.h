@@ -8,8 +8,9 @@
 #include "plan.h"
 
 /* Is the kind with this wire code among `kinds` (enum nopal_kinds) of `part`? */
-bool nopal__kind_wanted(const struct nopal_plan *plan, const struct nopal_part *part,
-			unsigned kinds, uint8_t code);
+bool nopal__kind_wanted(const struct nopal_plan *plan,
+			const struct nopal_part *part, unsigned kinds,
+			uint8_t code);
 /* Attribute slots, kinds and headers.  Negative: problems were added. */
 int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems);
 /* The header of a data datagram, for people. */

@@ -17,8 +17,9 @@
 static const char PACKET_NUMBER[] = "packet_number";
 enum { PACKET_NUMBER_BYTES = 4, ABOVE_KIND_BYTES = 1 };
 
-bool nopal__kind_wanted(const struct nopal_plan *plan, const struct nopal_part *part,
-			unsigned kinds, uint8_t code)
+bool nopal__kind_wanted(const struct nopal_plan *plan,
+			const struct nopal_part *part, unsigned kinds,
+			uint8_t code)
 {
 	const struct nopal_kind_plan *kind = &plan->kinds[code];
 
@@ -45,7 +46,8 @@ struct slots {
 	bool full;
 };
 
-static uint8_t slot_find(const struct slots *slots, uint8_t layer, const char *name)
+static uint8_t slot_find(const struct slots *slots, uint8_t layer,
+			 const char *name)
 {
 	for (uint32_t i = 1; i < slots->plan->slot_count; i++)
 		if (slots->layer[i] == layer &&
@@ -54,7 +56,8 @@ static uint8_t slot_find(const struct slots *slots, uint8_t layer, const char *n
 	return 0;
 }
 
-static uint8_t slot_add(struct slots *slots, uint8_t layer, const char *name, bool serial)
+static uint8_t slot_add(struct slots *slots, uint8_t layer, const char *name,
+			bool serial)
 {
 	struct nopal_plan *plan = slots->plan;
 	uint8_t slot = slot_find(slots, layer, name);
@@ -81,31 +84,36 @@ static bool is_packet_number(const struct nopal_attribute *attribute)
 static void slots_make(struct slots *slots, struct nopal_layer *layer,
 		       const struct nopal_part *part)
 {
-	const struct nopal_attribute *attribute = part->microprotocol->attributes;
+	const struct nopal_attribute *attribute =
+		part->microprotocol->attributes;
 
 	for (; attribute && attribute->name; attribute++) {
 		if (is_packet_number(attribute))
-			layer->packet_number_slot =
-				slot_add(slots, layer->index, PACKET_NUMBER, true);
+			layer->packet_number_slot = slot_add(
+				slots, layer->index, PACKET_NUMBER, true);
 		else if (attribute->access == NOPAL_WRITE)
 			slot_add(slots, layer->index, attribute->name,
 				 attribute->serial);
 	}
 }
 
-static void slots_resolve(const struct slots *slots, const struct nopal_layer *layer,
+static void slots_resolve(const struct slots *slots,
+			  const struct nopal_layer *layer,
 			  struct nopal_part *part)
 {
-	const struct nopal_attribute *attribute = part->microprotocol->attributes;
+	const struct nopal_attribute *attribute =
+		part->microprotocol->attributes;
 
 	for (unsigned i = 0; attribute && attribute[i].name; i++)
-		part->attribute[i] = slot_find(slots, layer->index, attribute[i].name);
+		part->attribute[i] =
+			slot_find(slots, layer->index, attribute[i].name);
 }
 
 /* ------------------------------------------------------------------- kinds */
 
 /* Parts of a layer by name: what peers number alike. */
-static void parts_by_name(const struct nopal_plan *plan, const struct nopal_layer *layer,
+static void parts_by_name(const struct nopal_plan *plan,
+			  const struct nopal_layer *layer,
 			  struct nopal_part **ret_parts)
 {
 	for (uint32_t p = 0; p < layer->part_count; p++) {
@@ -120,13 +128,15 @@ static void parts_by_name(const struct nopal_plan *plan, const struct nopal_laye
 	}
 }
 
-static int kinds_number(struct nopal_plan *plan, struct nopal_part *part, uint8_t *next)
+static int kinds_number(struct nopal_plan *plan, struct nopal_part *part,
+			uint8_t *next)
 {
 	const struct nopal_kind *kind = part->microprotocol->kinds;
 
 	for (unsigned i = 0; kind && kind[i].name; i++) {
-		uint8_t code = kind[i].class == NOPAL_KIND_OPENING ? NOPAL_KIND_CONNECT :
-								     (*next)++;
+		uint8_t code = kind[i].class == NOPAL_KIND_OPENING
+				       ? NOPAL_KIND_CONNECT
+				       : (*next)++;
 
 		if (code >= NOPAL_KIND_ROOM)
 			return -1;
@@ -151,16 +161,18 @@ static void kinds_of_runtime(struct nopal_plan *plan)
 
 static bool switched_on(const struct nopal_part *part, const char *when)
 {
-	const struct nopal_parameter *parameter = part->microprotocol->parameters;
+	const struct nopal_parameter *parameter =
+		part->microprotocol->parameters;
 
 	for (; when && parameter && parameter->name; parameter++)
 		if (strcmp(parameter->name, when) == 0)
-			return nopal__parameter_get(part->parameters, parameter) != 0;
+			return nopal__parameter_get(part->parameters,
+						    parameter) != 0;
 	return true;
 }
 
-static void field_add(const struct nopal_plan *plan, struct nopal_header *header,
-		      uint8_t slot, uint8_t bytes)
+static void field_add(const struct nopal_plan *plan,
+		      struct nopal_header *header, uint8_t slot, uint8_t bytes)
 {
 	uint8_t serial = plan->serial_of[slot];
 
@@ -174,31 +186,36 @@ static void field_add(const struct nopal_plan *plan, struct nopal_header *header
 }
 
 /* Fields of one part on one kind; `all`: of an upper layer, whatever the kind. */
-static void fields_of_part(struct nopal_plan *plan, const struct nopal_part *part,
-			   uint8_t code, bool all)
+static void fields_of_part(struct nopal_plan *plan,
+			   const struct nopal_part *part, uint8_t code,
+			   bool all)
 {
-	const struct nopal_attribute *attribute = part->microprotocol->attributes;
+	const struct nopal_attribute *attribute =
+		part->microprotocol->attributes;
 	struct nopal_header *header = &plan->kinds[code].header;
 
 	for (unsigned i = 0; attribute && attribute[i].name; i++)
-		if (attribute[i].access == NOPAL_WRITE && attribute[i].wire_bytes &&
+		if (attribute[i].access == NOPAL_WRITE &&
+		    attribute[i].wire_bytes &&
 		    !is_packet_number(&attribute[i]) &&
 		    switched_on(part, attribute[i].when) &&
-		    (all || nopal__kind_wanted(plan, part, attribute[i].kinds, code)))
+		    (all ||
+		     nopal__kind_wanted(plan, part, attribute[i].kinds, code)))
 			field_add(plan, header, part->attribute[i],
 				  attribute[i].wire_bytes);
 }
 
-static void fields_of_layer(struct nopal_plan *plan, const struct nopal_layer *layer,
-			    uint8_t code, bool all)
+static void fields_of_layer(struct nopal_plan *plan,
+			    const struct nopal_layer *layer, uint8_t code,
+			    bool all)
 {
 	struct nopal_part *parts[UINT8_MAX];
 
 	parts_by_name(plan, layer, parts);
 	if (layer->packet_number_slot &&
 	    (all || nopal__kind_wanted(plan, NULL, NOPAL_CARRIED, code)))
-		field_add(plan, &plan->kinds[code].header, layer->packet_number_slot,
-			  PACKET_NUMBER_BYTES);
+		field_add(plan, &plan->kinds[code].header,
+			  layer->packet_number_slot, PACKET_NUMBER_BYTES);
 	for (uint32_t p = 0; p < layer->part_count; p++)
 		fields_of_part(plan, parts[p], code, all);
 }
@@ -213,8 +230,8 @@ static void headers_make(struct nopal_plan *plan)
 		for (uint32_t l = 0; l < bottom && code == NOPAL_KIND_DATA; l++)
 			fields_of_layer(plan, &plan->layers[l], code, true);
 		if (plan->above_kind_slot && code == NOPAL_KIND_DATA)
-			field_add(plan, &plan->kinds[code].header, plan->above_kind_slot,
-				  ABOVE_KIND_BYTES);
+			field_add(plan, &plan->kinds[code].header,
+				  plan->above_kind_slot, ABOVE_KIND_BYTES);
 		fields_of_layer(plan, &plan->layers[bottom], code, false);
 	}
 }
@@ -241,12 +258,14 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 			slots_resolve(&slots, layer, parts[p]);
 	}
 	if (plan->layer_count > 1)
-		plan->above_kind_slot = slot_add(&slots, UINT8_MAX, "above_kind", false);
+		plan->above_kind_slot =
+			slot_add(&slots, UINT8_MAX, "above_kind", false);
 	if (failed || slots.full) {
-		nopal_problems_add(problems, plan->name, 0, "use fewer microprotocols",
-				   "more than %d kinds of segment or %d attributes",
-				   NOPAL_KIND_ROOM - NOPAL_KIND_FIRST_OWN,
-				   NOPAL_SLOT_ROOM - 1);
+		nopal_problems_add(
+			problems, plan->name, 0, "use fewer microprotocols",
+			"more than %d kinds of segment or %d attributes",
+			NOPAL_KIND_ROOM - NOPAL_KIND_FIRST_OWN,
+			NOPAL_SLOT_ROOM - 1);
 		return -1;
 	}
 	headers_make(plan);
@@ -266,7 +285,8 @@ static const char *writer_of(const struct nopal_plan *plan, uint8_t slot)
 {
 	for (uint32_t p = 0; p < plan->part_count; p++) {
 		const struct nopal_part *part = &plan->parts[p];
-		const struct nopal_attribute *attribute = part->microprotocol->attributes;
+		const struct nopal_attribute *attribute =
+			part->microprotocol->attributes;
 
 		for (unsigned i = 0; attribute && attribute[i].name; i++)
 			if (part->attribute[i] == slot &&
@@ -279,7 +299,8 @@ static const char *writer_of(const struct nopal_plan *plan, uint8_t slot)
 
 void nopal__seal_fields(struct nopal_plan *plan)
 {
-	const struct nopal_header *header = &plan->kinds[NOPAL_KIND_DATA].header;
+	const struct nopal_header *header =
+		&plan->kinds[NOPAL_KIND_DATA].header;
 
 	plan->fields = calloc(header->count + 3u, sizeof(*plan->fields));
 	if (!plan->fields)

@@ -16,19 +16,21 @@ static void segment_trace(struct nopal_core *core, enum nopal_trace_what what,
 			  uint8_t part, uint16_t number, uint64_t a, uint64_t b)
 {
 	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
-			     what, part, number, a, b);
+		nopal__trace(core->world->tracer, core->session.now_ns,
+			     core->local_id, what, part, number, a, b);
 }
 
 struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 					 struct nopal_handle handle)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_segment *segment = nopal__pool_find(&core->segments, handle);
+	struct nopal_segment *segment =
+		nopal__pool_find(&core->segments, handle);
 
 	if (!segment) {
 		core->counters.stale_handles++;
-		nopal__note(core, NOPAL_NOTE_STALE, handle.index, handle.generation);
+		nopal__note(core, NOPAL_NOTE_STALE, handle.index,
+			    handle.generation);
 	}
 	return segment;
 }
@@ -50,19 +52,22 @@ struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
 		.created_ns = core->session.now_ns,
 		.departed_ns = -1,
 	};
-	memset(segment->attribute, 0, core->plan->slot_count * sizeof(uint64_t));
+	memset(segment->attribute, 0,
+	       core->plan->slot_count * sizeof(uint64_t));
 	return segment;
 }
 
 /* An outgoing segment that will pass the barriers. */
-static struct nopal_segment *segment_make_carried(struct nopal_core *core, uint8_t kind)
+static struct nopal_segment *segment_make_carried(struct nopal_core *core,
+						  uint8_t kind)
 {
 	struct nopal_segment *segment = nopal__segment_make(core, kind);
 
 	if (!segment)
 		return NULL;
 	segment->wanted = true;
-	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE; barrier++) {
+	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE;
+	     barrier++) {
 		segment->waiting[barrier] = core->layer->hold[barrier][kind];
 		if (core->world->tracer && segment->waiting[barrier])
 			segment_trace(core, NOPAL_TRACED_HOLD, UINT8_MAX,
@@ -80,7 +85,8 @@ struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 					struct nopal_body body)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_segment *segment = segment_make_carried(core, NOPAL_KIND_DATA);
+	struct nopal_segment *segment =
+		segment_make_carried(core, NOPAL_KIND_DATA);
 
 	if (!segment) {
 		nopal_buffer_unref(body.buffer);
@@ -95,16 +101,17 @@ struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 }
 
 struct nopal_segment *nopal_segment_cut(struct nopal_session *session,
-					struct nopal_message *message, uint64_t from,
-					uint32_t length)
+					struct nopal_message *message,
+					uint64_t from, uint32_t length)
 {
-	return nopal_segment_new(session, message,
-				 (struct nopal_body){
-					 nopal_buffer_ref(message->one.buffer),
-					 message->one.bytes + from, length });
+	return nopal_segment_new(
+		session, message,
+		(struct nopal_body){ nopal_buffer_ref(message->one.buffer),
+				     message->one.bytes + from, length });
 }
 
-void nopal_segment_also(struct nopal_session *session, struct nopal_segment *segment,
+void nopal_segment_also(struct nopal_session *session,
+			struct nopal_segment *segment,
 			struct nopal_message *message)
 {
 	(void)session;
@@ -115,14 +122,16 @@ void nopal_segment_also(struct nopal_session *session, struct nopal_segment *seg
 
 void nopal__segment_free(struct nopal_core *core, struct nopal_segment *segment)
 {
-	segment_trace(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number, 0);
+	segment_trace(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number,
+		      0);
 	nopal_buffer_unref(segment->body.buffer);
 	nopal__pool_give(&core->segments, segment->handle);
 }
 
 /* ----------------------------------------------------------- done and freed */
 
-static void segment_finish(struct nopal_core *core, struct nopal_segment *segment)
+static void segment_finish(struct nopal_core *core,
+			   struct nopal_segment *segment)
 {
 	struct nopal_message *message = segment->message;
 
@@ -140,13 +149,16 @@ static void segment_finish(struct nopal_core *core, struct nopal_segment *segmen
 	segment->pins--;
 }
 
-void nopal__segment_settle(struct nopal_core *core, struct nopal_segment *segment)
+void nopal__segment_settle(struct nopal_core *core,
+			   struct nopal_segment *segment)
 {
 	if (segment->incoming)
 		return;
-	if (!segment->done && segment->departures && !segment->waiting[NOPAL_FINISH])
+	if (!segment->done && segment->departures &&
+	    !segment->waiting[NOPAL_FINISH])
 		segment_finish(core, segment);
-	if (segment->done && !segment->waiting[NOPAL_DEALLOCATE] && !segment->pins)
+	if (segment->done && !segment->waiting[NOPAL_DEALLOCATE] &&
+	    !segment->pins)
 		nopal__segment_free(core, segment);
 }
 
@@ -162,8 +174,9 @@ void nopal_release(struct nopal_session *session, const struct nopal_part *part,
 		return;
 	}
 	segment->waiting[barrier] &= ~bit;
-	segment_trace(core, NOPAL_TRACED_RELEASE, part->index, (uint16_t)barrier,
-		      segment->number, segment->waiting[barrier]);
+	segment_trace(core, NOPAL_TRACED_RELEASE, part->index,
+		      (uint16_t)barrier, segment->number,
+		      segment->waiting[barrier]);
 	if (segment->waiting[barrier])
 		return;
 	if (barrier != NOPAL_SEND)
@@ -191,7 +204,8 @@ static bool departures_grow(struct nopal_core *core)
 	return true;
 }
 
-int nopal__departure_note(struct nopal_core *core, struct nopal_segment *segment)
+int nopal__departure_note(struct nopal_core *core,
+			  struct nopal_segment *segment)
 {
 	struct nopal_departures *all = &core->departures;
 
@@ -200,8 +214,9 @@ int nopal__departure_note(struct nopal_core *core, struct nopal_segment *segment
 	if (segment->departures)
 		nopal_segment_settle(&core->session, segment);
 	segment->packet_number = all->next++;
-	all->ring[segment->packet_number & (all->room - 1)] = (struct nopal_departure){
-		segment->handle, core->session.now_ns, true };
+	all->ring[segment->packet_number & (all->room - 1)] =
+		(struct nopal_departure){ segment->handle, core->session.now_ns,
+					  true };
 	return 0;
 }
 
@@ -227,14 +242,16 @@ struct nopal_departure *nopal_departure_find(struct nopal_session *session,
 	return &all->ring[packet_number & (all->room - 1)];
 }
 
-void nopal_departure_settle(struct nopal_session *session, uint64_t packet_number)
+void nopal_departure_settle(struct nopal_session *session,
+			    uint64_t packet_number)
 {
 	struct nopal_departures *all = &nopal__core(session)->departures;
 
 	if (packet_number < all->oldest || packet_number >= all->next)
 		return;
 	all->ring[packet_number & (all->room - 1)].open = false;
-	while (all->oldest < all->next && !all->ring[all->oldest & (all->room - 1)].open)
+	while (all->oldest < all->next &&
+	       !all->ring[all->oldest & (all->room - 1)].open)
 		all->oldest++;
 }
 
@@ -246,12 +263,14 @@ void nopal_segment_settle(struct nopal_session *session,
 }
 
 /* Nobody waits for the status of a departure whose kind has no done bits. */
-static bool is_tracked(const struct nopal_core *core, const struct nopal_segment *segment)
+static bool is_tracked(const struct nopal_core *core,
+		       const struct nopal_segment *segment)
 {
 	return (core->layer->hold[NOPAL_FINISH][segment->kind]) != 0;
 }
 
-static void refuse_send(struct nopal_core *core, const struct nopal_segment *segment)
+static void refuse_send(struct nopal_core *core,
+			const struct nopal_segment *segment)
 {
 	core->counters.refused_sends++;
 	nopal__note(core, NOPAL_NOTE_REFUSED_SEND, segment->number, 0);
@@ -298,7 +317,8 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 	nopal__segment_settle(core, segment);
 }
 
-bool nopal_segment_resend(struct nopal_session *session, const struct nopal_part *part,
+bool nopal_segment_resend(struct nopal_session *session,
+			  const struct nopal_part *part,
 			  struct nopal_segment *segment)
 {
 	struct nopal_core *core = nopal__core(session);
@@ -334,7 +354,8 @@ static void control_buffer_release(struct nopal_buffer *buffer)
 }
 
 /* Buffers of one datagram are used again and again. */
-static struct nopal_buffer *control_buffer(struct nopal_endpoint *endpoint, uint32_t length)
+static struct nopal_buffer *control_buffer(struct nopal_endpoint *endpoint,
+					   uint32_t length)
 {
 	struct nopal_buffer *buffer = endpoint->spare;
 
@@ -352,14 +373,16 @@ static struct nopal_buffer *control_buffer(struct nopal_endpoint *endpoint, uint
 	return buffer;
 }
 
-struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity)
+struct nopal_buffer *nopal_body_buffer(struct nopal_session *session,
+				       uint32_t capacity)
 {
 	return control_buffer(nopal__core(session)->endpoint, capacity);
 }
 
 struct nopal_segment *nopal_control_new(struct nopal_session *session,
-					const struct nopal_part *part, unsigned kind,
-					uint32_t length, uint8_t **ret_bytes)
+					const struct nopal_part *part,
+					unsigned kind, uint32_t length,
+					uint8_t **ret_bytes)
 {
 	struct nopal_core *core = nopal__core(session);
 	uint8_t code = part->kind[kind];
@@ -368,8 +391,8 @@ struct nopal_segment *nopal_control_new(struct nopal_session *session,
 	struct nopal_segment *segment = NULL;
 
 	if (buffer)
-		segment = carried ? segment_make_carried(core, code) :
-				    nopal__segment_make(core, code);
+		segment = carried ? segment_make_carried(core, code)
+				  : nopal__segment_make(core, code);
 	if (!segment) {
 		nopal_buffer_unref(buffer);
 		return NULL;
@@ -380,8 +403,8 @@ struct nopal_segment *nopal_control_new(struct nopal_session *session,
 }
 
 /* Control is not kept for a busy kernel: whoever needs it repeats it. */
-void nopal_control_send(struct nopal_session *session, struct nopal_segment *segment,
-			uint32_t length)
+void nopal_control_send(struct nopal_session *session,
+			struct nopal_segment *segment, uint32_t length)
 {
 	struct nopal_core *core = nopal__core(session);
 

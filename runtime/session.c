@@ -25,7 +25,8 @@ uint64_t nopal_random(struct nopal_session *session)
 
 /* ------------------------------------------------------------------ making */
 
-static const struct nopal_part *part_at(const struct nopal_core *core, uint32_t i)
+static const struct nopal_part *part_at(const struct nopal_core *core,
+					uint32_t i)
 {
 	return &core->plan->parts[core->layer->first_part + i];
 }
@@ -39,10 +40,12 @@ static void core_lay_out(struct nopal_core *core)
 	core->serial = (void *)(core->session.shared + layer->shared_count);
 	memcpy(core->session.shared, layer->shared_initial,
 	       layer->shared_count * sizeof(int64_t));
-	nopal__pool_init(&core->segments, (uint32_t)(sizeof(struct nopal_segment) +
-						     slots * sizeof(uint64_t)));
-	nopal__pool_init(&core->messages, (uint32_t)(sizeof(struct nopal_message) +
-						     slots * sizeof(uint64_t)));
+	nopal__pool_init(&core->segments,
+			 (uint32_t)(sizeof(struct nopal_segment) +
+				    slots * sizeof(uint64_t)));
+	nopal__pool_init(&core->messages,
+			 (uint32_t)(sizeof(struct nopal_message) +
+				    slots * sizeof(uint64_t)));
 }
 
 static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
@@ -84,7 +87,8 @@ static int parts_open(struct nopal_core *core)
 static void core_free(struct nopal_core *core)
 {
 	for (uint32_t i = 0; i < core->segments.made; i++) {
-		struct nopal_segment *segment = nopal__pool_at(&core->segments, i);
+		struct nopal_segment *segment =
+			nopal__pool_at(&core->segments, i);
 
 		if (segment)
 			nopal_buffer_unref(segment->body.buffer);
@@ -111,7 +115,8 @@ static void stack_free(struct nopal_core *bottom)
 /* Returns the bottom of the stack, entered at the endpoint. */
 struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 				       struct nopal_plan *plan,
-				       const struct nopal_address *peer, bool opener)
+				       const struct nopal_address *peer,
+				       bool opener)
 {
 	struct nopal_core *bottom = NULL;
 
@@ -150,11 +155,12 @@ void nopal__session_start(struct nopal_core *core)
 {
 	nopal__touch(core);
 	if (core->world->tracer) {
-		uint16_t plan = nopal__trace_plan(core->world->tracer, core->plan);
+		uint16_t plan =
+			nopal__trace_plan(core->world->tracer, core->plan);
 
-		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
-			     NOPAL_TRACED_SESSION, core->layer->index, plan,
-			     core->local_id,
+		nopal__trace(core->world->tracer, core->session.now_ns,
+			     core->local_id, NOPAL_TRACED_SESSION,
+			     core->layer->index, plan, core->local_id,
 			     nopal__trace_role(core->opener, core->peer_id));
 	}
 	nopal_raise_OPEN_SESSION(&core->session, &core->session);
@@ -185,15 +191,15 @@ void nopal_session_opened(struct nopal_session *session)
 		drain_begin(core);
 }
 
-struct nopal_session *nopal_session_open(struct nopal_endpoint *endpoint,
-					 struct nopal_plan *plan,
-					 const struct nopal_address *peer,
-					 const struct nopal_callbacks *callbacks,
-					 void *user)
+struct nopal_session *
+nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+		   const struct nopal_address *peer,
+		   const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
-	struct nopal_core *bottom = nopal__session_make(endpoint, plan, peer, true);
+	struct nopal_core *bottom =
+		nopal__session_make(endpoint, plan, peer, true);
 	struct nopal_core *top = bottom ? nopal__top(bottom) : NULL;
 
 	if (top) {
@@ -227,7 +233,8 @@ static void close_ask(struct nopal_core *core)
 	else if (core->life == NOPAL_LIFE_OPENING && core->unfinished)
 		core->close_asked = true;
 	else if (core->life == NOPAL_LIFE_OPENING)
-		nopal__session_end(core, NOPAL_ENDED_WELL, "closed before it opened");
+		nopal__session_end(core, NOPAL_ENDED_WELL,
+				   "closed before it opened");
 }
 
 void nopal_session_close(struct nopal_session *session)
@@ -246,7 +253,8 @@ void nopal_session_closed(struct nopal_session *session)
 	if (core->life == NOPAL_LIFE_ENDED)
 		return;
 	if (!core->below) {
-		nopal__session_end(core, NOPAL_ENDED_WELL, "closed in good order");
+		nopal__session_end(core, NOPAL_ENDED_WELL,
+				   "closed in good order");
 		return;
 	}
 	core->life = NOPAL_LIFE_ENDED;
@@ -270,7 +278,8 @@ void nopal_session_peer_closed(struct nopal_session *session)
 }
 
 /* Ends the whole stack; the last events and callbacks follow with the turn. */
-void nopal__session_end(struct nopal_core *core, enum nopal_end end, const char *text)
+void nopal__session_end(struct nopal_core *core, enum nopal_end end,
+			const char *text)
 {
 	struct nopal_core *bottom = nopal__bottom(core);
 
@@ -301,7 +310,8 @@ void nopal_session_abort(struct nopal_session *session, const char *text)
 	nopal__turn_end(core->world, outermost);
 }
 
-static void last_event(struct nopal_core *core, enum nopal_end end, const char *text)
+static void last_event(struct nopal_core *core, enum nopal_end end,
+		       const char *text)
 {
 	struct nopal_failure failure = { end, text };
 
@@ -329,26 +339,31 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 		top->callbacks->ended(&top->session, (int)bottom->end,
 				      bottom->end_text ? bottom->end_text : "",
 				      top->user);
+	for (struct nopal_core *core = top; core; core = core->below)
+		nopal__messages_free_kept(core);
 	nopal__endpoint_forget(bottom);
 	stack_free(bottom);
 }
 
 /* ---------------------------------------------------------------- delivery */
 
-void nopal__session_received(struct nopal_core *core, struct nopal_message *message)
+void nopal__session_received(struct nopal_core *core,
+			     struct nopal_message *message)
 {
 	if (core->callbacks && core->callbacks->received)
 		core->callbacks->received(&core->session, message, core->user);
 }
 
-void nopal__segment_arrive(struct nopal_core *core, struct nopal_segment *segment)
+void nopal__segment_arrive(struct nopal_core *core,
+			   struct nopal_segment *segment)
 {
 	uint8_t index = core->plan->serial_of[core->layer->packet_number_slot];
 
 	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
-			     NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind,
-			     segment->number, segment->packet_number);
+		nopal__trace(core->world->tracer, core->session.now_ns,
+			     core->local_id, NOPAL_TRACED_ARRIVE, UINT8_MAX,
+			     segment->kind, segment->number,
+			     segment->packet_number);
 	if (index && segment->packet_number > core->serial[index - 1])
 		core->serial[index - 1] = segment->packet_number;
 	nopal_raise_SEGMENT_FROM_NET(&core->session, segment);
@@ -416,7 +431,8 @@ void *nopal_session_user(const struct nopal_session *session)
 bool nopal_session_shared(const struct nopal_session *session, const char *name,
 			  int64_t *ret_value)
 {
-	for (const struct nopal_core *core = nopal__core(session); core; core = core->below)
+	for (const struct nopal_core *core = nopal__core(session); core;
+	     core = core->below)
 		for (uint32_t i = 0; i < core->layer->shared_count; i++)
 			if (strcmp(core->layer->shared_name[i], name) == 0) {
 				*ret_value = core->session.shared[i];
@@ -441,7 +457,8 @@ void nopal_session_set_budget(struct nopal_session *session,
 }
 
 /* Datagrams are counted at the bottom, messages at the top. */
-const struct nopal_counters *nopal_session_counters(const struct nopal_session *session)
+const struct nopal_counters *
+nopal_session_counters(const struct nopal_session *session)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_core *bottom = nopal__bottom(core);
@@ -449,14 +466,16 @@ const struct nopal_counters *nopal_session_counters(const struct nopal_session *
 	if (bottom != core) {
 		core->counters.datagrams_out = bottom->counters.datagrams_out;
 		core->counters.datagrams_in = bottom->counters.datagrams_in;
-		core->counters.datagram_bytes_out = bottom->counters.datagram_bytes_out;
-		core->counters.datagram_bytes_in = bottom->counters.datagram_bytes_in;
+		core->counters.datagram_bytes_out =
+			bottom->counters.datagram_bytes_out;
+		core->counters.datagram_bytes_in =
+			bottom->counters.datagram_bytes_in;
 	}
 	return &core->counters;
 }
 
-static void dump_bits(const struct nopal_core *core, const struct nopal_segment *segment,
-		      FILE *out)
+static void dump_bits(const struct nopal_core *core,
+		      const struct nopal_segment *segment, FILE *out)
 {
 	static const char *const names[] = { "send", "done", "deallocate" };
 
@@ -479,7 +498,8 @@ size_t nopal_session_dump(const struct nopal_session *session, FILE *out)
 
 		if (!segment || segment->incoming)
 			continue;
-		fprintf(out, "segment %u %s since %lld ns, departures %u, held by",
+		fprintf(out,
+			"segment %u %s since %lld ns, departures %u, held by",
 			segment->number, segment->wanted ? "waits" : "away",
 			(long long)segment->created_ns, segment->departures);
 		dump_bits(core, segment, out);

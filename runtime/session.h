@@ -36,12 +36,16 @@ enum nopal_life {
 struct nopal_pool {
 	char **chunks;
 	uint32_t chunk_count, object_bytes;
-	uint32_t *free;	 /* stack of free indices */
+	uint32_t *free; /* stack of free indices */
 	uint32_t free_count, made, alive;
 };
 
 /* A raise that waits: in the session's queue, or for its time. */
-enum nopal_subject { NOPAL_SUBJECT_OTHER, NOPAL_SUBJECT_SEGMENT, NOPAL_SUBJECT_MESSAGE };
+enum nopal_subject {
+	NOPAL_SUBJECT_OTHER,
+	NOPAL_SUBJECT_SEGMENT,
+	NOPAL_SUBJECT_MESSAGE
+};
 struct nopal_deferred {
 	enum nopal_event event;
 	enum nopal_subject subject_is;
@@ -108,7 +112,8 @@ struct nopal_core {
 
 	struct nopal_pool segments, messages;
 	uint32_t numbered; /* segments and messages made */
-	struct nopal_handle *waiting_open; /* messages sent before SESSION_OPENED */
+	struct nopal_handle
+		*waiting_open; /* messages sent before SESSION_OPENED */
 	uint32_t waiting_open_count, waiting_open_room;
 	struct nopal_body *spare_fragments;
 	uint32_t spare_room;
@@ -128,7 +133,8 @@ struct nopal_core {
 	struct nopal_counters counters;
 };
 
-static inline struct nopal_core *nopal__core(const struct nopal_session *session)
+static inline struct nopal_core *
+nopal__core(const struct nopal_session *session)
 {
 	return (struct nopal_core *)(uintptr_t)session;
 }
@@ -167,16 +173,18 @@ struct nopal_endpoint {
 	uint32_t train_length, train_stride, train_count;
 	bool train_closed, busy, unflushed;
 	struct nopal_buffer *spare; /* of NOPAL_SPARE_BYTES, linked by owner */
-	struct nopal_ready *ready; /* departures that wait for the kernel */
+	struct nopal_ready *ready;  /* departures that wait for the kernel */
 	uint32_t ready_head, ready_count, ready_room;
 	uint8_t train[NOPAL_TRAIN_BYTES + 600];
 };
 
 /* memory.c */
 int nopal__pool_init(struct nopal_pool *pool, uint32_t object_bytes);
-void *nopal__pool_take(struct nopal_pool *pool, struct nopal_handle *ret_handle);
+void *nopal__pool_take(struct nopal_pool *pool,
+		       struct nopal_handle *ret_handle);
 void nopal__pool_give(struct nopal_pool *pool, struct nopal_handle handle);
-void *nopal__pool_find(const struct nopal_pool *pool, struct nopal_handle handle);
+void *nopal__pool_find(const struct nopal_pool *pool,
+		       struct nopal_handle handle);
 /* The live object at an index below pool->made, or NULL. */
 void *nopal__pool_at(const struct nopal_pool *pool, uint32_t index);
 void nopal__pool_fini(struct nopal_pool *pool);
@@ -185,11 +193,13 @@ bool nopal__charge(struct nopal_core *core, uint64_t bytes);
 void nopal__credit(struct nopal_core *core, uint64_t bytes);
 
 /* event.c */
-const struct nopal_calls *nopal__custom_calls(struct nopal_core *core, int event);
-void nopal__run_deferred(struct nopal_core *core, const struct nopal_deferred *deferred);
+const struct nopal_calls *nopal__custom_calls(struct nopal_core *core,
+					      int event);
+void nopal__run_deferred(struct nopal_core *core,
+			 const struct nopal_deferred *deferred);
 void nopal__drain_queue(struct nopal_core *core);
-void nopal__note(struct nopal_core *core, enum nopal_trace_note note, uint64_t a,
-		 uint64_t b);
+void nopal__note(struct nopal_core *core, enum nopal_trace_note note,
+		 uint64_t a, uint64_t b);
 
 /* bind.c */
 void nopal__own_calls_free(struct nopal_core *core);
@@ -202,35 +212,47 @@ void nopal__timers_run(struct nopal_core *core);
 void nopal__watchdog_start(struct nopal_core *core);
 
 /* segment.c, message.c */
-struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind);
-void nopal__segment_free(struct nopal_core *core, struct nopal_segment *segment);
+struct nopal_segment *nopal__segment_make(struct nopal_core *core,
+					  uint8_t kind);
+void nopal__segment_free(struct nopal_core *core,
+			 struct nopal_segment *segment);
 /* Finish and free what the barriers and pins allow. */
-void nopal__segment_settle(struct nopal_core *core, struct nopal_segment *segment);
+void nopal__segment_settle(struct nopal_core *core,
+			   struct nopal_segment *segment);
 void nopal__depart(struct nopal_core *core, struct nopal_segment *segment);
-void nopal__message_segment_done(struct nopal_core *core, struct nopal_message *message,
+void nopal__message_segment_done(struct nopal_core *core,
+				 struct nopal_message *message,
 				 const struct nopal_segment *segment);
-void nopal__message_free(struct nopal_core *core, struct nopal_message *message);
-void nopal__message_unpin(struct nopal_core *core, struct nopal_message *message);
+void nopal__message_free(struct nopal_core *core,
+			 struct nopal_message *message);
+void nopal__message_unpin(struct nopal_core *core,
+			  struct nopal_message *message);
 void nopal__messages_flush_opened(struct nopal_core *core);
 void nopal__messages_end(struct nopal_core *core);
-void nopal__message_deliver(struct nopal_core *core, struct nopal_message *message);
+void nopal__messages_free_kept(struct nopal_core *core);
+void nopal__message_deliver(struct nopal_core *core,
+			    struct nopal_message *message);
 int nopal__message_from_above(struct nopal_core *core,
 			      const struct nopal_segment *segment);
-int nopal__departure_note(struct nopal_core *core, struct nopal_segment *segment);
+int nopal__departure_note(struct nopal_core *core,
+			  struct nopal_segment *segment);
 
 /* stack.c */
 void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment);
 void nopal__stack_up(struct nopal_core *core, struct nopal_message *message);
-void nopal__stack_done(struct nopal_core *core, const struct nopal_message *message);
+void nopal__stack_done(struct nopal_core *core,
+		       const struct nopal_message *message);
 
 /* session.c */
 struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 				       struct nopal_plan *plan,
-				       const struct nopal_address *peer, bool opener);
+				       const struct nopal_address *peer,
+				       bool opener);
 void nopal__session_start(struct nopal_core *bottom); /* raises OPEN_SESSION */
 void nopal__session_drained(struct nopal_core *core); /* a fate was settled */
 void nopal__session_free_stack(struct nopal_core *bottom);
-void nopal__session_received(struct nopal_core *core, struct nopal_message *message);
+void nopal__session_received(struct nopal_core *core,
+			     struct nopal_message *message);
 static inline struct nopal_core *nopal__top(struct nopal_core *core)
 {
 	while (core->above)
@@ -248,18 +270,21 @@ static inline struct nopal_core *nopal__bottom(struct nopal_core *core)
 bool nopal__turn_begin(struct nopal_world *world); /* true: outermost */
 void nopal__turn_end(struct nopal_world *world, bool outermost);
 void nopal__touch(struct nopal_core *core);
-void nopal__session_end(struct nopal_core *core, enum nopal_end end, const char *text);
+void nopal__session_end(struct nopal_core *core, enum nopal_end end,
+			const char *text);
 void nopal__bury(struct nopal_core *bottom); /* free at the end of the turn */
 
 /* wire.c */
 uint8_t nopal__first_byte(uint8_t kind);
 bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind);
-void nopal__pack_out(struct nopal_core *core, const struct nopal_segment *segment);
+void nopal__pack_out(struct nopal_core *core,
+		     const struct nopal_segment *segment);
 /* Parses a datagram of an established kind; NULL: malformed, counted. */
 struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
 				    struct nopal_buffer *buffer, uint8_t *bytes,
 				    uint32_t length, uint32_t skip);
-uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated, unsigned bytes);
+uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated,
+			      unsigned bytes);
 
 /* endpoint.c */
 void nopal__endpoint_flush(struct nopal_endpoint *endpoint);
@@ -267,20 +292,24 @@ void nopal__endpoint_flush(struct nopal_endpoint *endpoint);
 uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes);
 void nopal__train_add(struct nopal_core *core, uint32_t bytes);
 void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
-			    const struct nopal_address *to, const uint8_t *bytes,
-			    uint32_t length);
-void nopal__ready_push(struct nopal_core *core, const struct nopal_segment *segment);
+			    const struct nopal_address *to,
+			    const uint8_t *bytes, uint32_t length);
+void nopal__ready_push(struct nopal_core *core,
+		       const struct nopal_segment *segment);
 void nopal__endpoint_forget(struct nopal_core *bottom);
 int nopal__endpoint_enter(struct nopal_core *bottom);
 
 /* handshake.c: what arrives for no session */
 void nopal__opening_receive(struct nopal_endpoint *endpoint,
 			    const struct nopal_address *from,
-			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length);
+			    struct nopal_buffer *buffer, uint8_t *bytes,
+			    uint32_t length);
 void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 			  uint8_t *bytes, uint32_t length);
-void nopal__segment_arrive(struct nopal_core *core, struct nopal_segment *segment);
-void nopal__opening_pack(struct nopal_core *core, const struct nopal_segment *segment);
+void nopal__segment_arrive(struct nopal_core *core,
+			   struct nopal_segment *segment);
+void nopal__opening_pack(struct nopal_core *core,
+			 const struct nopal_segment *segment);
 void nopal__abort_tell(struct nopal_core *core);
 
 #endif

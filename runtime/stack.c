@@ -21,7 +21,8 @@ void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 }
 
 /* Pieces of a message as one body; the single piece of most is not copied. */
-static bool body_of(const struct nopal_message *message, struct nopal_body *ret_body)
+static bool body_of(const struct nopal_message *message,
+		    struct nopal_body *ret_body)
 {
 	struct nopal_buffer *buffer;
 
@@ -34,8 +35,8 @@ static bool body_of(const struct nopal_message *message, struct nopal_body *ret_
 	if (!buffer)
 		return false;
 	nopal_message_copy(message, 0, buffer->bytes, message->length);
-	*ret_body =
-		(struct nopal_body){ buffer, buffer->bytes, (uint32_t)message->length };
+	*ret_body = (struct nopal_body){ buffer, buffer->bytes,
+					 (uint32_t)message->length };
 	return true;
 }
 
@@ -67,7 +68,8 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 	nopal__segment_arrive(above, segment);
 }
 
-void nopal__stack_done(struct nopal_core *core, const struct nopal_message *message)
+void nopal__stack_done(struct nopal_core *core,
+		       const struct nopal_message *message)
 {
 	struct nopal_core *above = core->above;
 	struct nopal_segment *segment;

@@ -14,16 +14,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-void *nopal__zeroed(size_t count, size_t size)
-	__attribute__((returns_nonnull));
+void *nopal__zeroed(size_t count, size_t size) __attribute__((returns_nonnull));
 char *nopal__copy(const char *text) __attribute__((returns_nonnull));
 char *nopal__copy_part(const char *start, size_t length)
 	__attribute__((returns_nonnull));
 char *nopal__printed(const char *format, ...)
 	__attribute__((format(printf, 1, 2), returns_nonnull));
 char *nopal__vprinted(const char *format, va_list arguments)
-	__attribute__((format(printf, 1, 0), nonnull(1),
-		       returns_nonnull));
+	__attribute__((format(printf, 1, 0), nonnull(1), returns_nonnull));
 
 /* Room for one element more in an array of `count`; the new one is zeroed.
  * Capacity is the next power of two. */

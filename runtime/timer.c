@@ -11,7 +11,8 @@ int nopal__timers_init(struct nopal_core *core)
 {
 	uint32_t count = core->layer->timer_count + 1; /* and the watchdog */
 
-	core->timers = nopal_alloc(&core->session, count * sizeof(*core->timers));
+	core->timers =
+		nopal_alloc(&core->session, count * sizeof(*core->timers));
 	if (!core->timers)
 		return -1;
 	for (uint32_t i = 0; i < count; i++)
@@ -32,30 +33,34 @@ void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns)
 		core->world->ops->wake_at(core->world, deadline_ns);
 }
 
-static void timer_set(struct nopal_core *core, uint32_t index, int64_t deadline_ns)
+static void timer_set(struct nopal_core *core, uint32_t index,
+		      int64_t deadline_ns)
 {
 	core->timers[index].deadline_ns = deadline_ns;
 	core->timers[index].order = ++core->timer_order;
 	nopal__wake_by(core, deadline_ns);
 }
 
-void nopal_timer_start(struct nopal_session *session, const struct nopal_part *part,
-		       unsigned which, int64_t deadline_ns)
+void nopal_timer_start(struct nopal_session *session,
+		       const struct nopal_part *part, unsigned which,
+		       int64_t deadline_ns)
 {
 	timer_set(nopal__core(session), part->first_timer + which, deadline_ns);
 }
 
-void nopal_timer_stop(struct nopal_session *session, const struct nopal_part *part,
-		      unsigned which)
+void nopal_timer_stop(struct nopal_session *session,
+		      const struct nopal_part *part, unsigned which)
 {
-	nopal__core(session)->timers[part->first_timer + which].deadline_ns = NOPAL_NEVER;
+	nopal__core(session)->timers[part->first_timer + which].deadline_ns =
+		NOPAL_NEVER;
 }
 
-bool nopal_timer_running(struct nopal_session *session, const struct nopal_part *part,
-			 unsigned which)
+bool nopal_timer_running(struct nopal_session *session,
+			 const struct nopal_part *part, unsigned which)
 {
-	return nopal__core(session)->timers[part->first_timer + which].deadline_ns !=
-	       NOPAL_NEVER;
+	return nopal__core(session)
+		       ->timers[part->first_timer + which]
+		       .deadline_ns != NOPAL_NEVER;
 }
 
 /* ---------------------------------------------------------------- watchdog */
@@ -65,7 +70,8 @@ void nopal__watchdog_start(struct nopal_core *core)
 	uint32_t index = core->layer->timer_count;
 
 	if (core->timers[index].deadline_ns == NOPAL_NEVER)
-		timer_set(core, index, core->session.now_ns + core->budget.hold_ns);
+		timer_set(core, index,
+			  core->session.now_ns + core->budget.hold_ns);
 }
 
 /* Names whoever holds back a segment that has waited too long, once a round. */
@@ -75,7 +81,8 @@ static void watchdog_bark(struct nopal_core *core)
 	bool waiting = false;
 
 	for (uint32_t i = 0; i < core->segments.made; i++) {
-		struct nopal_segment *segment = nopal__pool_at(&core->segments, i);
+		struct nopal_segment *segment =
+			nopal__pool_at(&core->segments, i);
 
 		if (!segment || !segment->wanted)
 			continue;
@@ -103,9 +110,9 @@ static void timer_fire(struct nopal_core *core, uint32_t index)
 	}
 	timer = &core->layer->timers[index];
 	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id,
-			     NOPAL_TRACED_TIMER, timer->part->index, (uint16_t)index, 0,
-			     0);
+		nopal__trace(core->world->tracer, core->session.now_ns,
+			     core->local_id, NOPAL_TRACED_TIMER,
+			     timer->part->index, (uint16_t)index, 0, 0);
 	timer->timer->expired(&core->session, timer->part);
 }
 
@@ -127,7 +134,8 @@ static int64_t timer_due(const struct nopal_core *core)
 	return best ? best - core->timers : -1;
 }
 
-static bool delayed_due(struct nopal_core *core, struct nopal_deferred *ret_deferred)
+static bool delayed_due(struct nopal_core *core,
+			struct nopal_deferred *ret_deferred)
 {
 	struct nopal_deferred_list *list = &core->delayed;
 	const struct nopal_deferred *best = NULL;
@@ -156,14 +164,17 @@ static int64_t earliest(const struct nopal_core *core)
 		if (core->timers[i].deadline_ns < when)
 			when = core->timers[i].deadline_ns;
 	for (uint32_t i = 0; i < list->count; i++)
-		if (list->entries[(list->head + i) % list->room].deadline_ns < when)
-			when = list->entries[(list->head + i) % list->room].deadline_ns;
+		if (list->entries[(list->head + i) % list->room].deadline_ns <
+		    when)
+			when = list->entries[(list->head + i) % list->room]
+				       .deadline_ns;
 	return when;
 }
 
 static void wake_for_rest(struct nopal_core *core)
 {
-	int64_t when = core->life == NOPAL_LIFE_ENDED ? NOPAL_NEVER : earliest(core);
+	int64_t when =
+		core->life == NOPAL_LIFE_ENDED ? NOPAL_NEVER : earliest(core);
 
 	if (when != NOPAL_NEVER)
 		nopal__wake_by(core, when);
@@ -176,7 +187,8 @@ void nopal__timers_run(struct nopal_core *core)
 	struct nopal_deferred deferred;
 	int64_t index;
 
-	while (core->life != NOPAL_LIFE_ENDED && (index = timer_due(core)) >= 0) {
+	while (core->life != NOPAL_LIFE_ENDED &&
+	       (index = timer_due(core)) >= 0) {
 		if (core->timers[index].order > newest)
 			break;
 		timer_fire(core, (uint32_t)index);

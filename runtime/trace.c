@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "io/io.h"
+#include "plan.h"
 #include "trace.h"
 
 /* Odd words for mixing: fractions of the golden ratio and of the square roots
@@ -293,6 +294,24 @@ static void trace_part(struct chunk *chunk, const struct nopal_part *part)
 			trace_hold(chunk, part, barrier);
 }
 
+/* The runtime's own kinds; microprotocols name theirs after them. */
+static void trace_kinds(struct chunk *chunk)
+{
+	static const char *const names[NOPAL_KIND_FIRST_OWN] = {
+		[NOPAL_KIND_DATA] = "data",
+		[NOPAL_KIND_DATA_OPENING] = "opening data",
+		[NOPAL_KIND_CONNECT] = "connect",
+		[NOPAL_KIND_REPLY] = "reply",
+		[NOPAL_KIND_ABORT] = "abort",
+	};
+
+	for (unsigned code = 0; code < NOPAL_KIND_FIRST_OWN; code++) {
+		chunk_number(chunk, NOPAL_ENTRY_KIND, 1);
+		chunk_number(chunk, code, 1);
+		chunk_string(chunk, names[code]);
+	}
+}
+
 static void trace_plan_chunk(struct nopal_tracer *tracer,
 			     const struct nopal_plan *plan, uint32_t number)
 {
@@ -302,6 +321,7 @@ static void trace_plan_chunk(struct nopal_tracer *tracer,
 	chunk_begin(&chunk);
 	chunk_number(&chunk, number, 4);
 	chunk_string(&chunk, nopal_plan_name(plan));
+	trace_kinds(&chunk);
 	for (size_t i = 0; i < parts; i++)
 		trace_part(&chunk, nopal_plan_part(plan, i));
 	chunk_end(&chunk, tracer, NOPAL_CHUNK_PLAN);

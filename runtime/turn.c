@@ -22,7 +22,7 @@ void nopal__touch(struct nopal_core *core)
 	struct nopal_world *world = core->world;
 
 	core->session.now_ns = world->now_ns;
-	if (core->touched)
+	if (core->touched || core->life == NOPAL_LIFE_ENDED)
 		return;
 	core->touched = true;
 	core->next_touched = NULL;
@@ -43,7 +43,8 @@ void nopal__bury(struct nopal_core *bottom)
 
 static void tell_writable(struct nopal_core *core)
 {
-	if (!core->send_blocked || core->above || core->life != NOPAL_LIFE_OPEN ||
+	if (!core->send_blocked || core->above ||
+	    core->life != NOPAL_LIFE_OPEN ||
 	    core->unfinished_bytes >= core->budget.send_bytes)
 		return;
 	core->send_blocked = false;
@@ -73,25 +74,26 @@ static void touched_run(struct nopal_world *world)
 	}
 }
 
-static void bury_all(struct nopal_world *world)
+static void bury_one(struct nopal_world *world)
 {
-	while (world->ended) {
-		struct nopal_core *bottom = world->ended;
+	struct nopal_core *bottom = world->ended;
 
-		world->ended = bottom->next_ended;
-		nopal__session_free_stack(bottom);
-	}
+	if (!bottom)
+		return;
+	world->ended = bottom->next_ended;
+	nopal__session_free_stack(bottom);
 }
 
-/* Freeing tells the application, who may send elsewhere: so round again. */
+/* Freeing tells the application, who may touch other sessions, ended ones among
+ * them: so one at a time, and round again. */
 void nopal__turn_end(struct nopal_world *world, bool outermost)
 {
 	if (!outermost)
 		return;
 	do {
 		touched_run(world);
-		bury_all(world);
-	} while (world->touched);
+		bury_one(world);
+	} while (world->touched || world->ended);
 	while (world->unflushed) {
 		struct nopal_endpoint *endpoint = world->unflushed;
 
@@ -110,7 +112,8 @@ void nopal__world_wake(struct nopal_world *world)
 	world->in_core = true;
 	while ((entry = nopal_wheel_expire(&world->wheel, world->now_ns))) {
 		struct nopal_core *core =
-			(void *)((char *)entry - offsetof(struct nopal_core, wake));
+			(void *)((char *)entry -
+				 offsetof(struct nopal_core, wake));
 
 		nopal__touch(core);
 		nopal__timers_run(core);

@@ -35,18 +35,18 @@ static const struct units_word units_size[] = {
 	{ "B", 1 },
 	{ "kB", UNITS_KILO },
 	{ "KiB", UNITS_KIBI },
-	{ "MB", INT64_C(1) * UNITS_KILO * UNITS_KILO },
-	{ "MiB", INT64_C(1) * UNITS_KIBI * UNITS_KIBI },
-	{ "GB", INT64_C(1) * UNITS_KILO * UNITS_KILO * UNITS_KILO },
-	{ "GiB", INT64_C(1) * UNITS_KIBI * UNITS_KIBI * UNITS_KIBI },
+	{ "MB", INT64_C(1) * UNITS_KILO *UNITS_KILO },
+	{ "MiB", INT64_C(1) * UNITS_KIBI *UNITS_KIBI },
+	{ "GB", INT64_C(1) * UNITS_KILO *UNITS_KILO *UNITS_KILO },
+	{ "GiB", INT64_C(1) * UNITS_KIBI *UNITS_KIBI *UNITS_KIBI },
 	{ "seg", 0 }, /* not known before the header is */
 	{ 0 },
 };
 static const struct units_word units_rate[] = {
 	{ "bit", 1 },
 	{ "kbit", UNITS_KILO },
-	{ "Mbit", INT64_C(1) * UNITS_KILO * UNITS_KILO },
-	{ "Gbit", INT64_C(1) * UNITS_KILO * UNITS_KILO * UNITS_KILO },
+	{ "Mbit", INT64_C(1) * UNITS_KILO *UNITS_KILO },
+	{ "Gbit", INT64_C(1) * UNITS_KILO *UNITS_KILO *UNITS_KILO },
 	{ 0 },
 };
 static const struct units_word units_percent[] = {
@@ -201,8 +201,8 @@ static void units_say_unit(const char *text, const char *unit,
 	const struct units_family *other = units_other(unit);
 	char *names = family->words ? units_names(family->words) : NULL;
 	char *fix = names ? nopal__printed("units are %s: write %s", names,
-					   family->example) :
-			    nopal__printed("write %s without a unit, like %s",
+					   family->example)
+			  : nopal__printed("write %s without a unit, like %s",
 					   family->noun, family->example);
 
 	if (other)
@@ -217,7 +217,8 @@ static void units_say_unit(const char *text, const char *unit,
 	free(names);
 }
 
-static void units_say_number(const char *text, const struct units_family *family,
+static void units_say_number(const char *text,
+			     const struct units_family *family,
 			     const char *what, struct nopal_problems *problems)
 {
 	char *fix = nopal__printed("write %s, like %s", family->noun,
@@ -266,7 +267,8 @@ static void units_say_word(const char *text, const char *choices,
 /* -------------------------------------------------------------------- parsing */
 
 static bool units_word(const char *text, const char *choices, const char *what,
-		       struct nopal_quantity *ret, struct nopal_problems *problems)
+		       struct nopal_quantity *ret,
+		       struct nopal_problems *problems)
 {
 	const char *rest = choices;
 	size_t length = strlen(text);
@@ -293,7 +295,8 @@ static bool units_measure(const char *text, enum nopal_unit unit,
 	struct units_number number;
 	struct nopal_quantity quantity = { 0 };
 
-	if (!units_number(text, &number) || (family->words && number.negative)) {
+	if (!units_number(text, &number) ||
+	    (family->words && number.negative)) {
 		units_say_number(text, family, what, problems);
 		return false;
 	}
@@ -432,9 +435,10 @@ static int units_against(struct nopal_quantity quantity, enum nopal_unit unit,
 	return (quantity.value > limit.value) - (quantity.value < limit.value);
 }
 
-bool nopal__quantity_outside(struct nopal_quantity quantity, enum nopal_unit unit,
-			     const char *least, const char *most,
-			     const char *what, struct nopal_problems *problems)
+bool nopal__quantity_outside(struct nopal_quantity quantity,
+			     enum nopal_unit unit, const char *least,
+			     const char *most, const char *what,
+			     struct nopal_problems *problems)
 {
 	char *fix, *text;
 
@@ -450,9 +454,9 @@ bool nopal__quantity_outside(struct nopal_quantity quantity, enum nopal_unit uni
 		fix = nopal__printed("write %s or more", least);
 	else
 		fix = nopal__printed("write %s or less", most);
-	nopal_problems_add(problems, NULL, 0, fix, "%s = %s is out of range (%s to %s)",
-			   what, text, least ? least : "any",
-			   most ? most : "any");
+	nopal_problems_add(problems, NULL, 0, fix,
+			   "%s = %s is out of range (%s to %s)", what, text,
+			   least ? least : "any", most ? most : "any");
 	free(fix);
 	free(text);
 	return true;

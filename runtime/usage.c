@@ -52,7 +52,8 @@ static bool usage_writes(const struct nopal_microprotocol *one,
 	struct usage_entry entry;
 
 	for (size_t i = 0; (entry = usage_at(one, table, i)).name; i++) {
-		if (entry.access == NOPAL_WRITE && strcmp(entry.name, name) == 0)
+		if (entry.access == NOPAL_WRITE &&
+		    strcmp(entry.name, name) == 0)
 			return true;
 	}
 	return false;
@@ -64,7 +65,8 @@ static bool usage_reads(const struct nopal_microprotocol *one,
 	struct usage_entry entry;
 
 	for (size_t i = 0; (entry = usage_at(one, table, i)).name; i++) {
-		if (entry.access != NOPAL_WRITE && strcmp(entry.name, name) == 0)
+		if (entry.access != NOPAL_WRITE &&
+		    strcmp(entry.name, name) == 0)
 			return true;
 	}
 	return false;
@@ -89,15 +91,15 @@ static void usage_say_two(const struct nopal_member *first,
 			  enum usage_table table, const char *name,
 			  struct nopal_problems *problems)
 {
-	char *fix = nopal__printed("keep one of %s, %s",
-				   first->microprotocol->name,
-				   second->microprotocol->name);
+	char *fix =
+		nopal__printed("keep one of %s, %s", first->microprotocol->name,
+			       second->microprotocol->name);
 
-	nopal_problems_add(problems, second->place.file, second->place.line, fix,
-			   "%s and %s both write the %s %s, which has one writer",
-			   first->microprotocol->name,
-			   second->microprotocol->name, usage_nouns[table],
-			   name);
+	nopal_problems_add(
+		problems, second->place.file, second->place.line, fix,
+		"%s and %s both write the %s %s, which has one writer",
+		first->microprotocol->name, second->microprotocol->name,
+		usage_nouns[table], name);
 	free(fix);
 }
 
@@ -124,8 +126,8 @@ static void usage_say_unwritten(const struct nopal_member *reader,
 {
 	char *fix = usage_who_could(table, name);
 
-	nopal_problems_add(problems, reader->place.file, reader->place.line, fix,
-			   "%s reads the %s %s, which nobody writes",
+	nopal_problems_add(problems, reader->place.file, reader->place.line,
+			   fix, "%s reads the %s %s, which nobody writes",
 			   reader->microprotocol->name, usage_nouns[table],
 			   name);
 	free(fix);
@@ -139,7 +141,9 @@ static void usage_check_entry(const struct nopal_composed_layer *layer,
 	const struct nopal_member *writer =
 		usage_writer(layer, table, entry.name);
 
-	if (entry.access == NOPAL_WRITE && writer != member)
+	/* of two that provide one role, that was said already */
+	if (entry.access == NOPAL_WRITE && writer != member &&
+	    !nopal__role_of_both(writer->microprotocol, member->microprotocol))
 		usage_say_two(writer, member, table, entry.name, problems);
 	if (entry.access == NOPAL_READ && !writer &&
 	    strcmp(entry.name, NOPAL_RUNTIME_ATTRIBUTE) != 0)
@@ -194,6 +198,13 @@ static void usage_holds(const struct nopal_member *member,
 				   "complete: it handles no event and has no "
 				   "timer",
 				   one->name, usage_barriers[hold->barrier]);
+}
+
+void nopal__holds_check(const struct nopal_composed_layer *layer,
+			struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++)
+		usage_holds(&layer->members[i], problems);
 }
 
 /* ----------------------------------------------------------------------- dead */
@@ -254,8 +265,9 @@ static bool usage_acts(const struct nopal_microprotocol *one)
 {
 	const struct nopal_binding *binding = one->bindings;
 
-	if ((one->holds && one->holds->why) || (one->kinds && one->kinds->name) ||
-	    one->seal || one->admission || (one->raises && *one->raises))
+	if ((one->holds && one->holds->why) ||
+	    (one->kinds && one->kinds->name) || one->seal || one->admission ||
+	    (one->raises && *one->raises))
 		return true;
 	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
 		if (binding->event == NOPAL_SEGMENT_FROM_NET)
@@ -284,8 +296,6 @@ static void usage_dead(const struct nopal_composed_layer *layer,
 void nopal__usage_warn(const struct nopal_composed_layer *layer,
 		       struct nopal_problems *problems)
 {
-	for (size_t i = 0; i < layer->count; i++) {
-		usage_holds(&layer->members[i], problems);
+	for (size_t i = 0; i < layer->count; i++)
 		usage_dead(layer, &layer->members[i], problems);
-	}
 }

@@ -13,7 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NOPAL_WHEEL_LEVELS = 7, NOPAL_WHEEL_SLOTS = 64, NOPAL_WHEEL_TICK_SHIFT = 10 };
+enum {
+	NOPAL_WHEEL_LEVELS = 7,
+	NOPAL_WHEEL_SLOTS = 64,
+	NOPAL_WHEEL_TICK_SHIFT = 10
+};
 
 struct nopal_wheel_entry {
 	struct nopal_wheel_entry *next, **at; /* at: NULL when not armed */
@@ -23,7 +27,7 @@ struct nopal_wheel_entry {
 };
 
 struct nopal_wheel {
-	int64_t tick; /* all earlier ticks have fired */
+	int64_t tick;	  /* all earlier ticks have fired */
 	uint64_t armed;	  /* arms so far: the order of entries */
 	uint32_t entries; /* now in the wheel */
 	uint64_t occupied[NOPAL_WHEEL_LEVELS]; /* bit s: slot s has entries */
@@ -34,11 +38,13 @@ void nopal_wheel_init(struct nopal_wheel *wheel, int64_t now_ns);
 /* Arms, or moves an armed entry. */
 void nopal_wheel_arm(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry,
 		     int64_t deadline_ns);
-void nopal_wheel_disarm(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry);
+void nopal_wheel_disarm(struct nopal_wheel *wheel,
+			struct nopal_wheel_entry *entry);
 /* When to call nopal_wheel_expire next: never later than the earliest deadline
  * rounded up to a tick; NOPAL_NEVER when empty. */
 int64_t nopal_wheel_next(const struct nopal_wheel *wheel);
 /* Takes one entry that is due at `now_ns` out of the wheel; NULL: none is. */
-struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel, int64_t now_ns);
+struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel,
+					     int64_t now_ns);
 
 #endif

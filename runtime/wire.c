@@ -29,7 +29,8 @@ bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind)
 }
 
 /* The number nearest to `reference` whose low bytes are `truncated`. */
-uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated, unsigned bytes)
+uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated,
+			      unsigned bytes)
 {
 	uint64_t span, half, candidate;
 
@@ -38,15 +39,17 @@ uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated, unsigned b
 	span = UINT64_C(1) << (bytes * BITS_PER_BYTE);
 	half = span / 2;
 	candidate = (reference & ~(span - 1)) | truncated;
-	if (candidate > reference && candidate - reference > half && candidate >= span)
+	if (candidate > reference && candidate - reference > half &&
+	    candidate >= span)
 		return candidate - span;
 	if (reference > candidate && reference - candidate >= half)
 		return candidate + span;
 	return candidate;
 }
 
-void nopal_serial_seen(struct nopal_session *session, const struct nopal_part *part,
-		       unsigned which, uint64_t value)
+void nopal_serial_seen(struct nopal_session *session,
+		       const struct nopal_part *part, unsigned which,
+		       uint64_t value)
 {
 	struct nopal_core *core = nopal__core(session);
 	uint8_t index = core->plan->serial_of[part->attribute[which]];
@@ -77,7 +80,8 @@ static inline uint64_t get(const uint8_t *at, unsigned bytes)
 static struct nopal_header coded_header(const struct nopal_core *core)
 {
 	struct nopal_header header = { 0 };
-	const struct nopal_header *data = &core->plan->kinds[NOPAL_KIND_DATA].header;
+	const struct nopal_header *data =
+		&core->plan->kinds[NOPAL_KIND_DATA].header;
 
 	for (unsigned i = 0; i < data->count; i++)
 		if (data->fields[i].slot != core->layer->packet_number_slot) {
@@ -96,7 +100,8 @@ static uint8_t *put_fields(const struct nopal_header *header,
 	return at;
 }
 
-static void get_fields(const struct nopal_core *core, const struct nopal_header *header,
+static void get_fields(const struct nopal_core *core,
+		       const struct nopal_header *header,
 		       struct nopal_segment *segment, const uint8_t *at)
 {
 	for (unsigned i = 0; i < header->count; i++) {
@@ -104,8 +109,9 @@ static void get_fields(const struct nopal_core *core, const struct nopal_header 
 		uint64_t value = get(at, field->bytes);
 
 		if (field->serial)
-			value = nopal__serial_expand(core->serial[field->reference], value,
-						     field->bytes);
+			value = nopal__serial_expand(
+				core->serial[field->reference], value,
+				field->bytes);
 		segment->attribute[field->slot] = value;
 		at += field->bytes;
 	}
@@ -116,7 +122,8 @@ static void seal(struct nopal_core *core, uint8_t *start, uint32_t length)
 	const struct nopal_part *part = core->plan->seal;
 
 	if (part)
-		part->microprotocol->seal->close(&core->session, part, start, length);
+		part->microprotocol->seal->close(&core->session, part, start,
+						 length);
 }
 
 /* A peer that has not told its session id gets the whole introduction. */
@@ -125,18 +132,21 @@ static bool introduces(const struct nopal_core *core, uint8_t kind)
 	return kind == NOPAL_KIND_DATA && !core->peer_known;
 }
 
-void nopal__pack_out(struct nopal_core *core, const struct nopal_segment *segment)
+void nopal__pack_out(struct nopal_core *core,
+		     const struct nopal_segment *segment)
 {
 	const struct nopal_plan *plan = core->plan;
 	const struct nopal_header *header = &plan->kinds[segment->kind].header;
 	bool opening = introduces(core, segment->kind);
-	uint32_t bytes = 1u + NOPAL_ID_BYTES + (opening ? NOPAL_FINGERPRINT_BYTES : 0u) +
-			 header->bytes + segment->body.length + plan->trailer_bytes;
+	uint32_t bytes =
+		1u + NOPAL_ID_BYTES + (opening ? NOPAL_FINGERPRINT_BYTES : 0u) +
+		header->bytes + segment->body.length + plan->trailer_bytes;
 	uint8_t *start = nopal__train_room(core, bytes), *at = start;
 
 	if (!start)
 		return;
-	*at++ = nopal__first_byte(opening ? NOPAL_KIND_DATA_OPENING : segment->kind);
+	*at++ = nopal__first_byte(opening ? NOPAL_KIND_DATA_OPENING
+					  : segment->kind);
 	at = put(at, opening ? core->local_id : core->peer_id, NOPAL_ID_BYTES);
 	if (opening)
 		at = put(at, plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
@@ -160,9 +170,9 @@ struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
 		core->counters.rx_malformed++;
 		return NULL;
 	}
-	if (plan->seal &&
-	    !plan->seal->microprotocol->seal->open(&core->session, plan->seal, bytes,
-						   length - plan->trailer_bytes)) {
+	if (plan->seal && !plan->seal->microprotocol->seal->open(
+				  &core->session, plan->seal, bytes,
+				  length - plan->trailer_bytes)) {
 		core->counters.rx_sealed_badly++;
 		return NULL;
 	}
@@ -178,7 +188,8 @@ struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
 		segment->packet_number =
 			segment->attribute[core->layer->packet_number_slot];
 	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer),
-					     bytes + skip + header->bytes, length - least };
+					     bytes + skip + header->bytes,
+					     length - least };
 	return segment;
 }
 
@@ -200,7 +211,8 @@ uint32_t nopal_segment_pack(struct nopal_session *session,
 }
 
 struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
-					   const uint8_t *bytes, uint32_t length)
+					   const uint8_t *bytes,
+					   uint32_t length)
 {
 	struct nopal_core *core = nopal__core(session);
 	const struct nopal_header header = coded_header(core);
@@ -219,13 +231,14 @@ struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
 	segment->departed_ns = session->now_ns;
 	get_fields(core, &header, segment, bytes);
 	memcpy(buffer->bytes, bytes + header.bytes, length - header.bytes);
-	segment->body =
-		(struct nopal_body){ buffer, buffer->bytes, length - header.bytes };
+	segment->body = (struct nopal_body){ buffer, buffer->bytes,
+					     length - header.bytes };
 	core->counters.segments_rebuilt++;
 	return segment;
 }
 
-void nopal_segment_drop(struct nopal_session *session, struct nopal_segment *segment)
+void nopal_segment_drop(struct nopal_session *session,
+			struct nopal_segment *segment)
 {
 	nopal__segment_free(nopal__core(session), segment);
 }

@@ -13,9 +13,9 @@ static const struct tool_option check_options[] = {
 static json_t *check_as_json(const char *name, const struct nopal_plan *plan,
 			     const struct nopal_problems *problems)
 {
-	json_t *object = json_pack("{s:s, s:b, s:o}", "config", name, "good",
-				   plan != NULL, "problems",
-				   show_problems(problems));
+	json_t *object =
+		json_pack("{s:s, s:b, s:o}", "config", name, "good",
+			  plan != NULL, "problems", show_problems(problems));
 
 	if (!plan)
 		return object;

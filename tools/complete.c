@@ -134,7 +134,8 @@ static void complete_fish(const struct tool *const *table, FILE *out)
 	}
 }
 
-bool tool_complete(const struct tool *const *table, const char *shell, FILE *out)
+bool tool_complete(const struct tool *const *table, const char *shell,
+		   FILE *out)
 {
 	static const struct {
 		const char *shell;

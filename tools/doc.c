@@ -82,7 +82,7 @@ static void doc_bindings(const struct doc_style *style,
 		char text[DOC_LINE_ROOM];
 
 		snprintf(text, sizeof(text), "%s%s%s%s%s",
-			 segment ? show_kinds(one, binding->kinds) : "",
+			 segment ? show_kinds(one, binding->kinds) : "always",
 			 binding->before ? ", before " : "",
 			 binding->before ? binding->before : "",
 			 binding->after ? ", after " : "",
@@ -116,8 +116,8 @@ static void doc_holds(const struct doc_style *style,
 
 		snprintf(text, sizeof(text), "%s (%s%s)", hold->why,
 			 show_kinds(one, hold->kinds),
-			 hold->sticky ? ", one release serves all departures" :
-					"");
+			 hold->sticky ? ", one release serves all departures"
+				      : "");
 		doc_entry(style, show_barrier(hold->barrier), text);
 	}
 }
@@ -200,8 +200,8 @@ static void doc_parameters(const struct doc_style *style,
 
 		snprintf(text, sizeof(text), "%s (%s, default %s%s%s%s%s%s)",
 			 entry->doc ? entry->doc : "",
-			 entry->choices ? entry->choices :
-					  show_unit(entry->unit),
+			 entry->choices ? entry->choices
+					: show_unit(entry->unit),
 			 entry->initial, entry->least ? ", from " : "",
 			 entry->least ? entry->least : "",
 			 entry->most ? ", to " : "",
@@ -294,8 +294,7 @@ static unsigned doc_find_event(const char *name)
 static enum tool_exit doc_unknown(const char *name)
 {
 	size_t count = nopal_registry_count();
-	const char **names =
-		calloc(count + NOPAL_CUSTOM + 1, sizeof(*names));
+	const char **names = calloc(count + NOPAL_CUSTOM + 1, sizeof(*names));
 	const char *near = NULL;
 
 	if (!names)

@@ -33,14 +33,16 @@ static const struct explain_promise explain_promises[] = {
 	{ "reliable",
 	  (const struct explain_case[]){
 		  { "reliability", "yes",
-		    "every message arrives, or the session says that it gave up" },
+		    "every message arrives, or the session says that it gave "
+		    "up" },
 		  { "redundancy", "partly",
 		    "what parity can repair arrives; the rest is lost" },
 		  { NULL, "no", "what the network loses is lost" } } },
 	{ "ordered",
 	  (const struct explain_case[]){
 		  { "reliable_order", "yes", "in the order of sending" },
-		  { "lossy_order", "yes", "in the order of sending, with gaps" },
+		  { "lossy_order", "yes",
+		    "in the order of sending, with gaps" },
 		  { "order", "yes", "in the order of sending" },
 		  { NULL, "no", "as messages arrive" } } },
 	{ "late data",
@@ -64,7 +66,8 @@ static const struct explain_promise explain_promises[] = {
 	  (const struct explain_case[]){
 		  { "flow_control", "yes",
 		    "a slow receiver slows its sender down" },
-		  { NULL, "no", "a slow receiver drops what it has no room for" } } },
+		  { NULL, "no",
+		    "a slow receiver drops what it has no room for" } } },
 	{ "integrity",
 	  (const struct explain_case[]){
 		  { "integrity", "yes", "damaged datagrams are dropped" },
@@ -122,12 +125,14 @@ static void explain_print_header(const struct nopal_plan *plan)
 	const struct nopal_plan_field *fields;
 	size_t count = nopal_plan_fields(plan, &fields);
 
-	printf("\nheader: %u bytes of a data datagram; %u are left for a body\n",
+	printf("\nheader: %u bytes of a data datagram; %u are left for a "
+	       "body\n",
 	       nopal_plan_header_bytes(plan), nopal_plan_body_bytes(plan));
 	for (size_t i = 0; i < count; i++)
-		printf("  %3u  %-19s %s\n", fields[i].bytes, fields[i].attribute,
-		       fields[i].microprotocol ? fields[i].microprotocol :
-						 "the runtime's");
+		printf("  %3u  %-19s %s\n", fields[i].bytes,
+		       fields[i].attribute,
+		       fields[i].microprotocol ? fields[i].microprotocol
+					       : "the runtime's");
 }
 
 static void explain_print_part(const struct nopal_part *part)
@@ -152,8 +157,7 @@ static void explain_print(const struct nopal_plan *plan,
 	const struct nopal_budget *budget = nopal_plan_budget(plan);
 
 	printf("%s: %s\n", nopal_plan_name(plan), nopal_plan_description(plan));
-	printf("fingerprint %016" PRIx64
-	       ", messages up to %" PRIu64 " bytes\n",
+	printf("fingerprint %016" PRIx64 ", messages up to %" PRIu64 " bytes\n",
 	       nopal_plan_fingerprint(plan), nopal_plan_message_limit(plan));
 	printf("budget of a session: %" PRIu64 " bytes, %u objects, %" PRIu64
 	       " bytes unfinished\n",
@@ -198,11 +202,10 @@ static json_t *explain_fields_json(const struct nopal_plan *plan)
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(
-			array,
-			json_pack("{s:s, s:s?, s:i}", "field",
-				  fields[i].attribute, "microprotocol",
-				  fields[i].microprotocol, "bytes",
-				  (int)fields[i].bytes));
+			array, json_pack("{s:s, s:s?, s:i}", "field",
+					 fields[i].attribute, "microprotocol",
+					 fields[i].microprotocol, "bytes",
+					 (int)fields[i].bytes));
 	return array;
 }
 
@@ -218,9 +221,9 @@ static json_t *explain_parts_json(const struct nopal_plan *plan)
 		char text[SHOW_VALUE_ROOM];
 
 		for (; parameter && parameter->name; parameter++)
-			json_object_set_new(values, parameter->name,
-					    json_string(show_value(
-						    part, parameter, text)));
+			json_object_set_new(
+				values, parameter->name,
+				json_string(show_value(part, parameter, text)));
 		json_array_append_new(
 			array, json_pack("{s:s, s:s, s:o}", "name",
 					 part->microprotocol->name, "summary",

@@ -23,8 +23,7 @@ enum { GRAPH_HANDLERS = 256 };
 static size_t graph_handlers(const struct nopal_plan *plan, unsigned event,
 			     const struct nopal_part **parts)
 {
-	size_t count =
-		nopal_plan_handlers(plan, event, parts, GRAPH_HANDLERS);
+	size_t count = nopal_plan_handlers(plan, event, parts, GRAPH_HANDLERS);
 
 	return count < GRAPH_HANDLERS ? count : GRAPH_HANDLERS;
 }
@@ -126,8 +125,8 @@ static void graph_dot_shared(const struct nopal_plan *plan)
 				SHOW_SHARED, *name);
 
 			if (access == NOPAL_WRITE)
-				printf("\t\"%s\" -> \"%s\" [color=blue];\n", who,
-				       *name);
+				printf("\t\"%s\" -> \"%s\" [color=blue];\n",
+				       who, *name);
 			else if (access >= 0)
 				printf("\t\"%s\" -> \"%s\" [color=blue];\n",
 				       *name, who);
@@ -199,8 +198,8 @@ static json_t *graph_holds_json(const struct nopal_plan *plan)
 					  "microprotocol", one->name, "barrier",
 					  show_barrier(hold->barrier), "why",
 					  hold->why, "kinds",
-					  show_kinds(one, hold->kinds), "sticky",
-					  hold->sticky));
+					  show_kinds(one, hold->kinds),
+					  "sticky", hold->sticky));
 	}
 	return array;
 }
@@ -266,7 +265,8 @@ const struct tool tool_graph = {
 	.words = "CONF",
 	.summary = "events, handlers in run order, holds, attributes, shared "
 		   "variables",
-	.help = "Prints who handles which event in which order, who holds which "
+	.help = "Prints who handles which event in which order, who holds "
+		"which "
 		"barrier, and who\nreads what from whom.\n\n"
 		"  nopal graph bulk\n"
 		"  nopal graph bulk --dot | dot -Tsvg > bulk.svg",

@@ -73,7 +73,8 @@ static void list_table(const struct list_out *out, enum show_table table)
 
 			if (table == SHOW_ATTRIBUTES && attribute &&
 			    attribute->access == NOPAL_WRITE) {
-				about = attribute->wire_bytes ? "wire" : "local";
+				about = attribute->wire_bytes ? "wire"
+							      : "local";
 				text = attribute->doc ? attribute->doc : "";
 			} else if (table == SHOW_SHARED && shared &&
 				   shared->access == NOPAL_WRITE) {
@@ -177,8 +178,8 @@ static enum tool_exit list_unknown(const char *what)
 
 static enum tool_exit list_run(const struct tool_call *call)
 {
-	const char *what = call->word_count ? call->words[0] :
-					      list_tables[0].what;
+	const char *what =
+		call->word_count ? call->words[0] : list_tables[0].what;
 	struct list_out out = {
 		.names_only = tool_value(call, "names") != NULL,
 		.array = tool_value(call, "json") ? json_array() : NULL,

@@ -105,7 +105,8 @@ static int main_flush(int result)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return result;
 	if (errno != EPIPE)
-		fprintf(stderr, "nopal: standard output: %s\n", strerror(errno));
+		fprintf(stderr, "nopal: standard output: %s\n",
+			strerror(errno));
 	return result == TOOL_GOOD ? TOOL_ENVIRONMENT : result;
 }
 

@@ -18,19 +18,16 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "file_hash.h"
+#include "islands.h"
 #include "part.h"
 
 enum {
-	PART_RANGES = 1024,	   /* islands beyond the first gap */
 	PART_SAVE_BYTES = 4 << 20, /* progress that is worth a save */
 	PART_READ_BYTES = 256 << 10,
 	PART_STATE_ROOM = 128,
 	PART_MODE = 0666, /* less the umask */
 	PART_NS_PER_S = 1000000000,
-};
-
-struct part_range {
-	uint64_t from, end;
 };
 
 enum part_job { PART_NO_JOB, PART_SAVING, PART_COMMITTING };
@@ -50,9 +47,8 @@ struct part {
 	uint64_t found; /* bytes that may be kept */
 	uint64_t whole; /* bytes from the start, all hashed */
 	uint64_t saved;
-	struct nopal_hash hash;
-	struct part_range ranges[PART_RANGES]; /* beyond `whole`, in order */
-	size_t range_count;
+	struct file_hash hash;
+	struct islands islands; /* beyond `whole` */
 	enum part_job job;
 	pthread_t thread;
 	int done_fd, job_error;
@@ -142,7 +138,7 @@ static struct part *part_new(const struct part_folder *folder,
 	part->size = offer->size;
 	part->mtime_ns = offer->mtime_ns;
 	part->fd = -1;
-	nopal_hash_init(&part->hash);
+	file_hash_init(&part->hash);
 	/* transfer_name_refused left room for the decorations */
 	snprintf(part->name, sizeof(part->name), "%s", offer->text);
 	snprintf(part->file_name, sizeof(part->file_name), "%s%.200s%s",
@@ -284,7 +280,7 @@ static bool part_hash_to(struct part *part, uint64_t end)
 
 		if (got <= 0)
 			return false;
-		nopal_hash_update(&part->hash, part->bytes, (size_t)got);
+		file_hash_update(&part->hash, part->bytes, (size_t)got);
 		part->whole += (uint64_t)got;
 	}
 	return true;
@@ -294,18 +290,16 @@ bool part_check(struct part *part, uint64_t *ret_offset, uint64_t *ret_hash)
 {
 	uint64_t left = part->found - part->whole;
 	uint64_t step = left < TRANSFER_STEP_BYTES ? left : TRANSFER_STEP_BYTES;
-	struct nopal_hash hash;
 
 	if (!part_hash_to(part, part->whole + step)) {
 		part->found = 0; /* it cannot be read: begin anew */
 		part->whole = 0;
-		nopal_hash_init(&part->hash);
+		file_hash_init(&part->hash);
 	}
 	if (part->whole < part->found)
 		return false;
-	hash = part->hash;
 	*ret_offset = part->found;
-	*ret_hash = nopal_hash_final(&hash);
+	*ret_hash = file_hash_value(&part->hash);
 	return true;
 }
 
@@ -322,7 +316,7 @@ static bool part_start_anew(struct part *part, char *why)
 			return false;
 	}
 	part->whole = 0;
-	nopal_hash_init(&part->hash);
+	file_hash_init(&part->hash);
 	return true;
 }
 
@@ -345,7 +339,7 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	if (offset != 0 && offset != part->found)
 		return part_wrong(why, part->name,
 				  "the sender began elsewhere");
-	part->range_count = 0;
+	part->islands.count = 0;
 	if (part->existing && offset == part->size &&
 	    part->found == part->size) {
 		part->here = true;
@@ -361,50 +355,22 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 
 /* ------------------------------------------------------------------- writing */
 
-/* Puts [from, end) among the ranges; false: it overlaps, or they are too many. */
-static bool part_add_range(struct part *part, uint64_t from, uint64_t end)
-{
-	struct part_range *ranges = part->ranges;
-	size_t at = part->range_count;
-
-	while (at > 0 && ranges[at - 1].from >= from)
-		at--;
-	if ((at > 0 && ranges[at - 1].end > from) ||
-	    (at < part->range_count && ranges[at].from < end))
-		return false;
-	if (at > 0 && ranges[at - 1].end == from) {
-		ranges[at - 1].end = end;
-		return true;
-	}
-	if (part->range_count == PART_RANGES)
-		return false;
-	memmove(&ranges[at + 1], &ranges[at],
-		(part->range_count - at) * sizeof(*ranges));
-	ranges[at] = (struct part_range){ .from = from, .end = end };
-	part->range_count++;
-	return true;
-}
-
 /* The gap has closed: what lies behind it is hashed from the file. */
-static bool part_join_ranges(struct part *part)
+static bool part_join_islands(struct part *part)
 {
-	size_t joined = 0;
+	struct islands *islands = &part->islands;
 
-	while (joined < part->range_count &&
-	       part->ranges[joined].from == part->whole) {
-		if (!part_hash_to(part, part->ranges[joined].end))
+	while (islands->count > 0 && islands->list[0].from == part->whole) {
+		if (!part_hash_to(part, islands->list[0].end))
 			return false;
-		joined++;
+		islands_drop_first(islands);
 	}
-	part->range_count -= joined;
-	memmove(part->ranges, part->ranges + joined,
-		part->range_count * sizeof(part->ranges[0]));
 	return true;
 }
 
 /* pwritev until all is written: a disk that fills up writes short. */
-static int part_write_all(int fd, const struct iovec *pieces, size_t count,
-			  uint64_t offset)
+static bool part_write_all(int fd, const struct iovec *pieces, size_t count,
+			   uint64_t offset)
 {
 	size_t skip = 0; /* bytes of the first piece that are written */
 
@@ -420,7 +386,7 @@ static int part_write_all(int fd, const struct iovec *pieces, size_t count,
 		if (wrote < 0 && errno == EINTR)
 			continue;
 		if (wrote < 0)
-			return errno;
+			return false;
 		offset += (uint64_t)wrote;
 		skip += (size_t)wrote;
 		while (count > 0 && skip >= pieces->iov_len) {
@@ -429,14 +395,33 @@ static int part_write_all(int fd, const struct iovec *pieces, size_t count,
 			count--;
 		}
 	}
-	return 0;
+	return true;
+}
+
+/* The next bytes from the start: hashed as they are. */
+static bool part_write_next(struct part *part, const struct iovec *pieces,
+			    size_t count, uint64_t length)
+{
+	const struct islands *islands = &part->islands;
+
+	if (islands->count > 0 &&
+	    islands->list[0].from < part->whole + length) {
+		errno = EBADMSG;
+		return false;
+	}
+	if (!part_write_all(part->fd, pieces, count, part->whole))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		file_hash_update(&part->hash, pieces[i].iov_base,
+				 pieces[i].iov_len);
+	part->whole += length;
+	return part_join_islands(part);
 }
 
 bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 		size_t count, char *why)
 {
 	uint64_t length = 0;
-	int error;
 
 	for (size_t i = 0; i < count; i++)
 		length += pieces[i].iov_len;
@@ -444,24 +429,14 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 	    offset > part->size || length > part->size - offset)
 		return part_wrong(why, part->name,
 				  "bytes that are not its own");
-	if (!part_add_range(part, offset, offset + length))
+	if (offset == part->whole)
+		return part_write_next(part, pieces, count, length) ||
+		       part_failed(why, part->name, errno);
+	if (!islands_add(&part->islands, offset, offset + length))
 		return part_wrong(why, part->name,
 				  "bytes twice, or too scattered");
-	error = part_write_all(part->fd, pieces, count, offset);
-	if (error)
-		return part_failed(why, part->name, error);
-	if (offset != part->whole)
-		return true;
-	for (size_t i = 0; i < count; i++)
-		nopal_hash_update(&part->hash, pieces[i].iov_base,
-				  pieces[i].iov_len);
-	part->whole += length;
-	part->ranges[0].from = part->whole;
-	if (part->range_count == 1 && part->ranges[0].end == part->whole)
-		part->range_count = 0;
-	else if (!part_join_ranges(part))
-		return part_failed(why, part->name, errno);
-	return true;
+	return part_write_all(part->fd, pieces, count, offset) ||
+	       part_failed(why, part->name, errno);
 }
 
 uint64_t part_done_bytes(const struct part *part)
@@ -481,9 +456,7 @@ bool part_is_here(const struct part *part)
 
 uint64_t part_hash(const struct part *part)
 {
-	struct nopal_hash hash = part->hash;
-
-	return nopal_hash_final(&hash);
+	return file_hash_value(&part->hash);
 }
 
 /* ------------------------------------------------------------------- threads */

@@ -11,7 +11,7 @@
 /* What parsing a command line came to. */
 enum tool_parsed {
 	TOOL_PARSED,
-	TOOL_PARSED_HELP, /* --help was asked for */
+	TOOL_PARSED_HELP,  /* --help was asked for */
 	TOOL_PARSED_BADLY, /* a word about it was printed */
 };
 
@@ -25,7 +25,8 @@ const struct tool *tool_find(const struct tool *const *table, const char *name);
 const char *tool_nearest(const struct tool *const *table, const char *name);
 
 /* Completions for bash, zsh or fish; false: no such shell. */
-bool tool_complete(const struct tool *const *table, const char *shell, FILE *out);
+bool tool_complete(const struct tool *const *table, const char *shell,
+		   FILE *out);
 /* The manual page, for man(1). */
 void tool_man(const struct tool *const *table, FILE *out);
 

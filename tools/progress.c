@@ -212,14 +212,17 @@ static void progress_end_talk(const struct progress_file *file,
 		return;
 	}
 	progress_size((double)file->total_bytes, size);
+	if (bytes == 0 && file->total_bytes > 0) {
+		fprintf(stderr, "%s: %s, was there already, hash %016llx\n",
+			file->name, size, (unsigned long long)file->hash);
+		return;
+	}
 	progress_rate((double)bytes * PROGRESS_BITS /
 			      (seconds > 0 ? seconds : 1),
 		      rate);
 	fprintf(stderr, "%s: %s in %.2f s, %s", file->name, size, seconds,
 		rate);
-	if (file->resumed_bytes == file->total_bytes && file->total_bytes > 0)
-		fprintf(stderr, ", was there already");
-	else if (file->resumed_bytes > 0)
+	if (file->resumed_bytes > 0)
 		fprintf(stderr, ", resumed at %s",
 			progress_size((double)file->resumed_bytes, size));
 	fprintf(stderr, ", hash %016llx\n", (unsigned long long)file->hash);

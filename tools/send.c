@@ -18,12 +18,13 @@
 
 #include "loop.h"
 #include "microprotocol.h"
+#include "pace.h"
 #include "progress.h"
 #include "source.h"
 #include "tool.h"
 #include "transfer.h"
 
-enum { SEND_RATE_BURST_CHUNKS = 2, SEND_BITS = 8 };
+enum { SEND_BURST_CHUNKS = 2 };
 #define SEND_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)
 #define SEND_OFFER_FOR_NS   (60 * NOPAL_SECOND)
 #define SEND_PING_NS	    (5 * NOPAL_SECOND)
@@ -57,9 +58,9 @@ struct sender {
 	uint32_t chunk_bytes;
 	struct nopal_buffer *chunk; /* read, and not taken yet */
 	uint32_t chunk_length;
-	int64_t rate_bps, rate_from_ns, offered_ns, heard_ns;
-	uint64_t rate_from;
-	struct loop_event *step, *pace, *again, *ping;
+	int64_t offered_ns, heard_ns;
+	struct pace pace;
+	struct loop_event *step, *paced, *again, *ping;
 };
 
 static void send_next_file(struct sender *sender);
@@ -85,7 +86,7 @@ static void send_file_over(struct sender *sender, const char *error)
 		nopal_buffer_free(sender->chunk);
 	sender->chunk = NULL;
 	loop_event_stop(sender->step);
-	loop_event_stop(sender->pace);
+	loop_event_stop(sender->paced);
 	sender->at++;
 	send_next_file(sender);
 }
@@ -164,8 +165,7 @@ static void send_start(struct sender *sender, uint64_t offset)
 		source_rewind(&sender->source);
 	sender->offset = offset;
 	sender->file.resumed_bytes = offset;
-	sender->rate_from = offset;
-	sender->rate_from_ns = send_now(sender);
+	pace_begin(&sender->pace, send_now(sender), offset);
 	sender->state = SEND_SENDING;
 	transfer_say(&sender->out, &note);
 	send_pump(sender);
@@ -236,21 +236,6 @@ static void send_end(struct sender *sender)
 	transfer_say(&sender->out, &note);
 }
 
-/* How long the next chunk has to wait for its rate; 0: not at all. */
-static int64_t send_pace(const struct sender *sender)
-{
-	uint64_t sent = sender->offset - sender->rate_from;
-	uint64_t burst = (uint64_t)sender->chunk_bytes * SEND_RATE_BURST_CHUNKS;
-	int64_t due_ns;
-
-	if (sender->rate_bps <= 0 || sent < burst)
-		return 0;
-	due_ns = sender->rate_from_ns +
-		 (int64_t)((double)(sent - burst) * SEND_BITS *
-			   (double)NOPAL_SECOND / (double)sender->rate_bps);
-	return due_ns - send_now(sender);
-}
-
 /* Reads the next chunk; false: there is none, or it failed. */
 static bool send_read_chunk(struct sender *sender)
 {
@@ -304,14 +289,15 @@ static void send_pump(struct sender *sender)
 {
 	while (sender->state == SEND_SENDING && sender->out.session &&
 	       !sender->interrupted && transfer_flush(&sender->out)) {
-		int64_t wait_ns = send_pace(sender);
+		int64_t wait_ns = pace_wait_ns(&sender->pace, send_now(sender),
+					       sender->offset);
 
 		if (!sender->chunk && sender->offset == sender->source.size) {
 			send_end(sender);
 			break;
 		}
 		if (wait_ns > 0) {
-			loop_event_start(sender->pace, wait_ns);
+			loop_event_start(sender->paced, wait_ns);
 			break;
 		}
 		if (!sender->chunk && !send_read_chunk(sender))
@@ -448,20 +434,20 @@ static bool send_setup(struct sender *sender)
 	struct loop *loop = sender->loop;
 
 	sender->step = loop_event_new(loop, LOOP_TIMER, -1, send_check, sender);
-	sender->pace =
+	sender->paced =
 		loop_event_new(loop, LOOP_TIMER, -1, send_on_pace, sender);
 	sender->again =
 		loop_event_new(loop, LOOP_TIMER, -1, send_again, sender);
 	sender->ping =
 		loop_event_new(loop, LOOP_TIMER, -1, send_on_ping, sender);
-	return sender->step && sender->pace && sender->again && sender->ping &&
+	return sender->step && sender->paced && sender->again && sender->ping &&
 	       loop_on_interrupt(loop, send_on_interrupt, sender);
 }
 
 static void send_cleanup(struct sender *sender)
 {
 	loop_event_free(sender->step);
-	loop_event_free(sender->pace);
+	loop_event_free(sender->paced);
 	loop_event_free(sender->again);
 	loop_event_free(sender->ping);
 	loop_free(sender->loop);
@@ -509,6 +495,8 @@ static enum tool_exit send_with(struct sender *sender,
 		return TOOL_BAD_INPUT;
 	}
 	sender->chunk_bytes = transfer_chunk_bytes(sender->plan);
+	sender->pace.burst_bytes =
+		(uint64_t)sender->chunk_bytes * SEND_BURST_CHUNKS;
 	sender->loop = loop_new();
 	if (!sender->loop) {
 		nopal_plan_unref(sender->plan);
@@ -552,7 +540,7 @@ static enum tool_exit send_run(const struct tool_call *call)
 	struct nopal_address peer;
 
 	if (!send_peer(call, &peer) ||
-	    !tool_quantity(call, "rate", NOPAL_RATE, 0, &sender.rate_bps))
+	    !tool_quantity(call, "rate", NOPAL_RATE, 0, &sender.pace.rate_bps))
 		return TOOL_BAD_INPUT;
 	for (int i = 0; i < sender.path_count; i++) {
 		if (access(sender.paths[i], R_OK) == 0)

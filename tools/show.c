@@ -60,13 +60,14 @@ const char *show_barrier(enum nopal_barrier barrier)
 const char *show_unit(enum nopal_unit unit)
 {
 	static const char *const units[] = {
-		[NOPAL_COUNT] = "number",   [NOPAL_TIME] = "time",
-		[NOPAL_SIZE] = "size",	    [NOPAL_RATE] = "rate",
+		[NOPAL_COUNT] = "number",	[NOPAL_TIME] = "time",
+		[NOPAL_SIZE] = "size",		[NOPAL_RATE] = "rate",
 		[NOPAL_PERCENT] = "percentage", [NOPAL_SWITCH] = "on|off",
 		[NOPAL_WORD] = "word",
 	};
 
-	return (size_t)unit < sizeof(units) / sizeof(*units) ? units[unit] : "?";
+	return (size_t)unit < sizeof(units) / sizeof(*units) ? units[unit]
+							     : "?";
 }
 
 const char *show_kind_class(enum nopal_kind_class class)
@@ -94,7 +95,8 @@ const char *show_kinds(const struct nopal_microprotocol *one, unsigned kinds)
 	case NOPAL_REPLIES:
 		return "replies";
 	default:
-		return one->kinds ? one->kinds[kinds - NOPAL_OWN_KIND].name : "?";
+		return one->kinds ? one->kinds[kinds - NOPAL_OWN_KIND].name
+				  : "?";
 	}
 }
 
@@ -233,22 +235,24 @@ static int show_by_name(const void *a, const void *b)
 static const struct nopal_microprotocol *show_at(const struct nopal_plan *plan,
 						 size_t index)
 {
-	return plan ? nopal_plan_part(plan, index)->microprotocol :
-		      nopal_registry_at(index);
+	return plan ? nopal_plan_part(plan, index)->microprotocol
+		    : nopal_registry_at(index);
 }
 
 const char **show_names(const struct nopal_plan *plan, enum show_table table)
 {
-	size_t many = plan ? nopal_plan_part_count(plan) : nopal_registry_count();
+	size_t many =
+		plan ? nopal_plan_part_count(plan) : nopal_registry_count();
 	const char **names = NULL, *name;
 	size_t count = 0, kept = 0;
 
 	for (size_t i = 0; i < many; i++) {
 		const struct nopal_microprotocol *one = show_at(plan, i);
 
-		for (size_t j = 0; (name = show_table_name(one, table, j)); j++) {
-			names = show_need(reallocarray(names, count + 1,
-						       sizeof(*names)));
+		for (size_t j = 0; (name = show_table_name(one, table, j));
+		     j++) {
+			names = show_need(
+				reallocarray(names, count + 1, sizeof(*names)));
 			names[count++] = name;
 		}
 	}
@@ -262,8 +266,8 @@ const char **show_names(const struct nopal_plan *plan, enum show_table table)
 	return names;
 }
 
-const struct nopal_attribute *show_attribute(const struct nopal_microprotocol *one,
-					     const char *name)
+const struct nopal_attribute *
+show_attribute(const struct nopal_microprotocol *one, const char *name)
 {
 	const struct nopal_attribute *entry = one->attributes;
 

@@ -12,7 +12,7 @@
 #include "tool.h"
 
 /* Names of enumerators, for people. */
-const char *show_access(enum nopal_access access);   /* writes, reads, ... */
+const char *show_access(enum nopal_access access);    /* writes, reads, ... */
 const char *show_barrier(enum nopal_barrier barrier); /* send, done, ... */
 const char *show_unit(enum nopal_unit unit);
 const char *show_kind_class(enum nopal_kind_class class);
@@ -36,8 +36,8 @@ const char **show_names(const struct nopal_plan *plan, enum show_table table);
 int show_uses(const struct nopal_microprotocol *one, enum show_table table,
 	      const char *name);
 /* Its entry for the name, or NULL. */
-const struct nopal_attribute *show_attribute(const struct nopal_microprotocol *one,
-					     const char *name);
+const struct nopal_attribute *
+show_attribute(const struct nopal_microprotocol *one, const char *name);
 const struct nopal_shared *show_shared(const struct nopal_microprotocol *one,
 				       const char *name);
 

@@ -189,6 +189,7 @@ static bool read_options(const struct tool_call *call,
 	options->trace = tool_value(call, "trace");
 	options->json = tool_value(call, "json") != NULL;
 	options->jsonl = tool_value(call, "jsonl") != NULL;
+	options->holds = tool_value(call, "holds") != NULL;
 	return read_topology(tool_value(call, "topology"), options) &&
 	       read_link(call, options) &&
 	       read_detail(tool_value(call, "trace-detail"),
@@ -349,6 +350,8 @@ static const struct tool_option sim_table[] = {
 	{ "trace-detail", 0, "packets|events",
 	  "what to trace, also in the trace hash; default: packets" },
 	{ "every", 0, "TIME", "virtual time between lines of --jsonl" },
+	{ "holds", 0, NULL,
+	  "tell who holds what in sessions that are open at the end" },
 	TOOL_SET_OPTION,
 	TOOL_JSON_OPTION,
 	{ "jsonl", 0, NULL,

@@ -28,7 +28,7 @@ struct sim_options {
 	bool duration_given;
 	int64_t every_ns; /* between objects of --jsonl */
 	enum nopal_trace_detail detail;
-	bool json, jsonl;
+	bool json, jsonl, holds;
 };
 
 /* What one session did. */
@@ -78,7 +78,8 @@ struct sim_run {
 bool sim_traffic_prepare(struct sim_run *run);
 bool sim_traffic_open(struct sim_run *run, unsigned flow,
 		      struct nopal_endpoint *from, struct nopal_endpoint *to);
-/* Notes the counters of sessions that have not ended. */
+/* Notes the counters of sessions that have not ended, and says what they wait
+ * for where that was asked. */
 void sim_traffic_finish(struct sim_run *run);
 void sim_traffic_free(struct sim_run *run);
 uint64_t sim_traffic_delivered(const struct sim_run *run);

@@ -416,16 +416,24 @@ bool sim_traffic_open(struct sim_run *run, unsigned index,
 	return true;
 }
 
+static void end_finish(const struct sim_run *run, const struct sim_flow *flow,
+		       struct sim_end *end)
+{
+	if (!end->session)
+		return;
+	end->counters = *nopal_session_counters(end->session);
+	if (!run->options.holds)
+		return;
+	fprintf(stderr, "session %u, %s:\n", flow->index,
+		end == &flow->sender ? "sender" : "receiver");
+	nopal_session_dump(end->session, stderr);
+}
+
 void sim_traffic_finish(struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++) {
-		struct sim_flow *flow = &run->flows[i];
-		struct sim_end *ends[] = { &flow->sender, &flow->receiver };
-
-		for (int j = 0; j < 2; j++)
-			if (ends[j]->session)
-				ends[j]->counters = *nopal_session_counters(
-					ends[j]->session);
+		end_finish(run, &run->flows[i], &run->flows[i].sender);
+		end_finish(run, &run->flows[i], &run->flows[i].receiver);
 	}
 }
 

@@ -26,10 +26,13 @@ static int64_t source_mtime(const struct stat *file)
 
 static void source_name(struct source *source, const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *name = path;
 
-	snprintf(source->name, sizeof(source->name), "%.255s",
-		 slash ? slash + 1 : path);
+	for (const char *at = path; *at; at++) {
+		if (*at == '/')
+			name = at + 1;
+	}
+	snprintf(source->name, sizeof(source->name), "%.255s", name);
 }
 
 bool source_open(struct source *source, const char *path, char *why)
@@ -59,7 +62,7 @@ void source_close(struct source *source)
 void source_rewind(struct source *source)
 {
 	source->offset = 0;
-	nopal_hash_init(&source->hash);
+	file_hash_init(&source->hash);
 }
 
 bool source_read(struct source *source, uint8_t *bytes, size_t room,
@@ -75,7 +78,7 @@ bool source_read(struct source *source, uint8_t *bytes, size_t room,
 	if (got == 0)
 		return source_wrong(why, source->name,
 				    "it got shorter while it was sent");
-	nopal_hash_update(&source->hash, bytes, (size_t)got);
+	file_hash_update(&source->hash, bytes, (size_t)got);
 	source->offset += (uint64_t)got;
 	*ret_length = (size_t)got;
 	return true;
@@ -96,7 +99,5 @@ bool source_is_same(const struct source *source, char *why)
 
 uint64_t source_hash(const struct source *source)
 {
-	struct nopal_hash hash = source->hash;
-
-	return nopal_hash_final(&hash);
+	return file_hash_value(&source->hash);
 }

@@ -7,6 +7,7 @@
 #ifndef NOPAL_SOURCE_H
 #define NOPAL_SOURCE_H
 
+#include "file_hash.h"
 #include "nopal.h"
 #include "transfer.h"
 
@@ -15,7 +16,7 @@ struct source {
 	char name[TRANSFER_TEXT_ROOM];
 	uint64_t size, offset; /* bytes before `offset` are in `hash` */
 	int64_t mtime_ns;
-	struct nopal_hash hash;
+	struct file_hash hash;
 };
 
 /* False: `why` (TRANSFER_TEXT_ROOM) says what is wrong. */

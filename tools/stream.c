@@ -103,8 +103,9 @@ static void stream_on_received(struct nopal_session *session,
 	if (!stream)
 		return;
 	stream->heard_ns = stream_now(stream);
-	if (stream->out && !stream_out_put(stream->out, session, message,
-					   !stream->reliable || !stream->flow_controlled)) {
+	if (stream->out &&
+	    !stream_out_put(stream->out, session, message,
+			    !stream->reliable || !stream->flow_controlled)) {
 		stream->exit = TOOL_ENVIRONMENT;
 		nopal_session_abort(session, "the output is broken");
 	}
@@ -119,8 +120,8 @@ static void stream_on_writable(struct nopal_session *session, void *user)
 		stream_in_resume(stream->in);
 }
 
-static void stream_on_ended(struct nopal_session *session, int end, const char *text,
-			    void *user)
+static void stream_on_ended(struct nopal_session *session, int end,
+			    const char *text, void *user)
 {
 	struct stream *stream = user;
 
@@ -156,7 +157,8 @@ static void stream_on_tick(void *user)
 
 	if (stream->session && stream->report.begun) {
 		if (stream->out)
-			stream->report.overflowed = stream_out_dropped(stream->out);
+			stream->report.overflowed =
+				stream_out_dropped(stream->out);
 		stream_report_line(&stream->report, stream->session, now_ns);
 	}
 	loop_event_start(stream->tick, stream->interval_ns);
@@ -165,20 +167,22 @@ static void stream_on_tick(void *user)
 		stream_close(stream);
 }
 
+/* In good order; a second interrupt ends the program. */
 static void stream_on_interrupt(void *user)
 {
 	struct stream *stream = user;
 
 	stream->interrupted = true;
-	if (stream->session)
-		nopal_session_abort(stream->session, "interrupted");
-	loop_stop(stream->loop);
+	if (stream->session && stream->report.begun)
+		stream_close(stream);
+	else
+		loop_stop(stream->loop);
 }
 
 /* --------------------------------------------------------------------- running */
 
-static bool stream_open_ends(const struct tool_call *call, struct stream *stream,
-			     bool opener)
+static bool stream_open_ends(const struct tool_call *call,
+			     struct stream *stream, bool opener)
 {
 	struct stream_in_calls calls = { stream_got, stream_in_ended, stream };
 	const char *in = tool_value(call, "in"), *out = tool_value(call, "out");
@@ -191,11 +195,12 @@ static bool stream_open_ends(const struct tool_call *call, struct stream *stream
 	if (!tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps))
 		return false;
 	if (in)
-		stream->in = stream_in_new(stream->loop, in, stream->size, rate_bps,
-					   &calls);
+		stream->in = stream_in_new(stream->loop, in, stream->size,
+					   rate_bps, &calls);
 	if (out)
 		stream->out = stream_out_new(stream->loop, out);
-	stream->report.to_stderr = stream->out && stream_out_is_pipe(stream->out);
+	stream->report.to_stderr =
+		stream->out && stream_out_is_pipe(stream->out);
 	return (!in || stream->in) && (!out || stream->out);
 }
 
@@ -215,8 +220,8 @@ static bool stream_listen(const struct tool_call *call, struct stream *stream,
 	recv_where_print("nopal stream", &bound, tool_value(call, "config"),
 			 tool_values(call, "set"), stderr);
 	return nopal_endpoint_allow(stream->endpoint, stream->plan,
-				    NOPAL_ALLOW_CONNECTIONLESS, &stream_callbacks,
-				    stream) == 0;
+				    NOPAL_ALLOW_CONNECTIONLESS,
+				    &stream_callbacks, stream) == 0;
 }
 
 static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
@@ -227,8 +232,8 @@ static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
 
 	nopal_problems_init(&problems);
 	loop_any_address(peer, &local);
-	stream->endpoint =
-		nopal_endpoint_open(loop_world(stream->loop), &local, &problems);
+	stream->endpoint = nopal_endpoint_open(loop_world(stream->loop), &local,
+					       &problems);
 	tool_problems(&problems);
 	if (!stream->endpoint)
 		return false;
@@ -242,18 +247,20 @@ static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
 static bool stream_start(const struct tool_call *call, struct stream *stream,
 			 const struct nopal_address *address, bool opener)
 {
-	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1, stream_on_tick,
-				      stream);
+	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1,
+				      stream_on_tick, stream);
 	if (!stream->tick || !stream_open_ends(call, stream, opener) ||
 	    !loop_on_interrupt(stream->loop, stream_on_interrupt, stream))
 		return false;
 	loop_event_start(stream->tick, stream->interval_ns);
-	return opener ? stream_dial(stream, address) :
-			stream_listen(call, stream, address);
+	return opener ? stream_dial(stream, address)
+		      : stream_listen(call, stream, address);
 }
 
-static enum tool_exit stream_with(const struct tool_call *call, struct stream *stream,
-				  const struct nopal_address *address, bool opener)
+static enum tool_exit stream_with(const struct tool_call *call,
+				  struct stream *stream,
+				  const struct nopal_address *address,
+				  bool opener)
 {
 	stream->exit = TOOL_ENVIRONMENT;
 	stream->loop = loop_new();
@@ -281,8 +288,9 @@ static bool stream_address(const struct tool_call *call,
 
 	*ret_opener = call->word_count == 1;
 	if (*ret_opener == (listen != NULL)) {
-		fprintf(stderr, "error: one side listens, the other opens\n"
-				"  fix: give HOST:PORT or --listen ADDR:PORT\n");
+		fprintf(stderr,
+			"error: one side listens, the other opens\n"
+			"  fix: give HOST:PORT or --listen ADDR:PORT\n");
 		return false;
 	}
 	nopal_problems_init(&problems);
@@ -291,13 +299,15 @@ static bool stream_address(const struct tool_call *call,
 	return !tool_problems(&problems);
 }
 
-static bool stream_options_of(const struct tool_call *call, struct stream *stream)
+static bool stream_options_of(const struct tool_call *call,
+			      struct stream *stream)
 {
 	uint64_t limit = nopal_plan_message_limit(stream->plan);
 	int64_t size = nopal_plan_body_bytes(stream->plan);
 
 	stream->reliable = nopal_plan_provides(stream->plan, "reliability");
-	stream->flow_controlled = nopal_plan_provides(stream->plan, "flow_control");
+	stream->flow_controlled =
+		nopal_plan_provides(stream->plan, "flow_control");
 	if (stream->reliable)
 		size = STREAM_RELIABLE_BYTES;
 	if ((uint64_t)size > limit)
@@ -312,7 +322,8 @@ static bool stream_options_of(const struct tool_call *call, struct stream *strea
 		return true;
 	}
 	fprintf(stderr,
-		"error: --size is 1 to %llu bytes with config %s, --interval above 0\n",
+		"error: --size is 1 to %llu bytes with config %s, --interval "
+		"above 0\n",
 		(unsigned long long)limit, nopal_plan_name(stream->plan));
 	return false;
 }
@@ -335,7 +346,8 @@ static enum tool_exit stream_run(const struct tool_call *call)
 	stream.plan = tool_plan(call, config);
 	if (!stream.plan)
 		return TOOL_BAD_INPUT;
-	signal(SIGPIPE, SIG_IGN); /* a reader that went is an error of a write */
+	signal(SIGPIPE,
+	       SIG_IGN); /* a reader that went is an error of a write */
 	stream.report.jsonl = tool_value(call, "jsonl") != NULL;
 	stream.report.plan = nopal_plan_name(stream.plan);
 	if (stream_options_of(call, &stream))
@@ -347,7 +359,8 @@ static enum tool_exit stream_run(const struct tool_call *call)
 static const struct tool_option stream_options[] = {
 	{ "config", 'c', "CONF", "composition, the same on both sides" },
 	{ "listen", 0, "ADDR:PORT", "wait for the other side there" },
-	{ "in", 0, "WHERE", "pipe: | file:PATH | udp://ADDR:PORT (who opens: pipe:)" },
+	{ "in", 0, "WHERE",
+	  "pipe: | file:PATH | udp://ADDR:PORT (who opens: pipe:)" },
 	{ "out", 0, "WHERE", "the same; who listens: pipe:" },
 	{ "size", 0, "SIZE", "longest message from a pipe or a file" },
 	{ "rate", 0, "RATE", "read a file no faster, as 2Mbit" },
@@ -361,14 +374,20 @@ static const struct tool_option stream_options[] = {
 const struct tool tool_stream = {
 	.name = "stream",
 	.words = "[HOST:PORT]",
-	.summary = "carry messages of pipes, files and UDP over any composition",
-	.help = "One side listens, the other opens.  What comes in at --in leaves the "
-		"other side at --out, message by message; both may do both.  A line an "
-		"interval says how it fares.  JSON goes to standard output, or to "
+	.summary =
+		"carry messages of pipes, files and UDP over any composition",
+	.help = "One side listens, the other opens.  What comes in at --in "
+		"leaves the "
+		"other side at --out, message by message; both may do both.  A "
+		"line an "
+		"interval says how it fares.  JSON goes to standard output, or "
+		"to "
 		"standard error where --out is pipe:.\n"
 		"\n"
-		"  nopal stream -c ctp_audio --listen 0.0.0.0:9000 > heard.raw\n"
-		"  nopal stream -c ctp_audio HOST:9000 --in file:song.raw --rate "
+		"  nopal stream -c ctp_audio --listen 0.0.0.0:9000 > "
+		"heard.raw\n"
+		"  nopal stream -c ctp_audio HOST:9000 --in file:song.raw "
+		"--rate "
 		"256kbit\n",
 	.least_words = 0,
 	.most_words = 1,

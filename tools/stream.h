@@ -25,8 +25,9 @@ struct stream_in_calls {
 
 /* `size`: longest message; `rate_bps` 0: as fast as it goes.  NULL: it was said
  * why. */
-struct stream_in *stream_in_new(struct loop *loop, const char *where, size_t size,
-				int64_t rate_bps, const struct stream_in_calls *calls);
+struct stream_in *stream_in_new(struct loop *loop, const char *where,
+				size_t size, int64_t rate_bps,
+				const struct stream_in_calls *calls);
 void stream_in_resume(struct stream_in *in); /* also starts it */
 void stream_in_free(struct stream_in *in);   /* NULL is well */
 

@@ -14,23 +14,22 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "pace.h"
 #include "stream.h"
 #include "stream_udp.h"
 
 enum {
 	STREAM_LONGEST_DATAGRAM = 65536,
 	STREAM_TURN_MESSAGES = 64, /* then others have their turn */
-	STREAM_BITS = 8,
 };
-#define STREAM_NS_PER_S 1e9
 
 struct stream_in {
 	struct loop *loop;
 	struct stream_in_calls calls;
-	int fd, flags;	/* flags: as we found them */
+	int fd, flags; /* flags: as we found them */
 	bool is_file, is_udp, over;
 	struct loop_event *event; /* readable, or a file's next time */
-	int64_t rate_bps, begun_ns;
+	struct pace pace;	  /* of a file */
 	uint64_t read_bytes;
 	size_t size, length; /* length: of a message that waits in `bytes` */
 	bool waiting;
@@ -73,15 +72,13 @@ static bool stream_in_read(struct stream_in *in)
 /* A file's next message is due then; 0: now. */
 static int64_t stream_in_due(struct stream_in *in)
 {
-	int64_t now_ns = nopal_world_now(loop_world(in->loop)), due_ns;
+	int64_t now_ns = nopal_world_now(loop_world(in->loop));
 
-	if (!in->is_file || in->rate_bps <= 0)
+	if (!in->is_file)
 		return 0;
-	if (in->begun_ns == 0)
-		in->begun_ns = now_ns;
-	due_ns = in->begun_ns + (int64_t)((double)in->read_bytes * STREAM_BITS *
-					  STREAM_NS_PER_S / (double)in->rate_bps);
-	return due_ns > now_ns ? due_ns - now_ns : 0;
+	if (in->pace.from_ns == 0)
+		pace_begin(&in->pace, now_ns, 0);
+	return pace_wait_ns(&in->pace, now_ns, in->read_bytes);
 }
 
 static void stream_in_on_event(void *user)
@@ -126,7 +123,8 @@ static int stream_in_open(const char *where, bool *ret_udp)
 		where += sizeof("file:") - 1;
 		fd = open(where, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
-			fprintf(stderr, "error: %s: %s\n", where, strerror(errno));
+			fprintf(stderr, "error: %s: %s\n", where,
+				strerror(errno));
 	} else if (strncmp(where, "udp://", sizeof("udp://") - 1) == 0) {
 		*ret_udp = true;
 		fd = stream_udp_open(where + sizeof("udp://") - 1, false);
@@ -139,8 +137,9 @@ static int stream_in_open(const char *where, bool *ret_udp)
 	return fd;
 }
 
-struct stream_in *stream_in_new(struct loop *loop, const char *where, size_t size,
-				int64_t rate_bps, const struct stream_in_calls *calls)
+struct stream_in *stream_in_new(struct loop *loop, const char *where,
+				size_t size, int64_t rate_bps,
+				const struct stream_in_calls *calls)
 {
 	struct stream_in *in;
 	struct stat what;
@@ -160,15 +159,16 @@ struct stream_in *stream_in_new(struct loop *loop, const char *where, size_t siz
 	in->calls = *calls;
 	in->fd = fd;
 	in->size = size;
-	in->rate_bps = rate_bps;
+	in->pace.rate_bps = rate_bps;
 	in->is_udp = is_udp;
 	/* what cannot be waited for is always ready: files, /dev/zero */
 	in->is_file = fstat(fd, &what) == 0 && !S_ISFIFO(what.st_mode) &&
 		      !S_ISSOCK(what.st_mode) && !isatty(fd);
 	in->flags = fcntl(fd, F_GETFL);
 	fcntl(fd, F_SETFL, in->flags | O_NONBLOCK);
-	in->event = loop_event_new(loop, in->is_file ? LOOP_TIMER : LOOP_READABLE,
-				   in->is_file ? -1 : fd, stream_in_on_event, in);
+	in->event =
+		loop_event_new(loop, in->is_file ? LOOP_TIMER : LOOP_READABLE,
+			       in->is_file ? -1 : fd, stream_in_on_event, in);
 	if (in->event)
 		return in;
 	stream_in_free(in);

@@ -17,8 +17,9 @@
 #include "stream_udp.h"
 
 enum {
-	STREAM_PIECES = 256,	 /* written at once */
-	STREAM_QUEUE_MOST = 4096, /* messages that wait where some may be dropped */
+	STREAM_PIECES = 256, /* written at once */
+	STREAM_QUEUE_MOST =
+		4096, /* messages that wait where some may be dropped */
 	STREAM_FILE_MODE = 0666,
 };
 
@@ -39,8 +40,8 @@ struct stream_out {
 };
 
 /* Pieces from byte `from` on; returns how many. */
-static size_t stream_out_pieces(const struct nopal_message *message, uint64_t from,
-				struct iovec *pieces)
+static size_t stream_out_pieces(const struct nopal_message *message,
+				uint64_t from, struct iovec *pieces)
 {
 	size_t count = 0, total = nopal_message_pieces(message);
 
@@ -60,7 +61,8 @@ static size_t stream_out_pieces(const struct nopal_message *message, uint64_t fr
 }
 
 /* Writes on at out->written; true: all of it is out (or will never be). */
-static bool stream_out_write(struct stream_out *out, const struct nopal_message *message)
+static bool stream_out_write(struct stream_out *out,
+			     const struct nopal_message *message)
 {
 	struct iovec pieces[STREAM_PIECES];
 
@@ -109,7 +111,8 @@ static void stream_out_on_writable(void *user)
 		loop_event_stop(out->event);
 }
 
-static bool stream_out_queue(struct stream_out *out, struct nopal_session *session,
+static bool stream_out_queue(struct stream_out *out,
+			     struct nopal_session *session,
 			     struct nopal_message *message)
 {
 	struct stream_queued *queued = calloc(1, sizeof(*queued));
@@ -176,7 +179,8 @@ static int stream_out_open(struct stream_out *out, const char *where)
 		fd = open(where, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
 			  STREAM_FILE_MODE);
 		if (fd < 0)
-			fprintf(stderr, "error: %s: %s\n", where, strerror(errno));
+			fprintf(stderr, "error: %s: %s\n", where,
+				strerror(errno));
 	} else if (strncmp(where, "udp://", sizeof("udp://") - 1) == 0) {
 		out->is_udp = true;
 		fd = stream_udp_open(where + sizeof("udp://") - 1, true);

@@ -36,7 +36,8 @@ static double stream_rate(const struct stream_growth *growth, uint64_t bytes)
 {
 	if (growth->ns <= 0)
 		return 0;
-	return (double)bytes * STREAM_BITS * STREAM_NS_PER_S / (double)growth->ns;
+	return (double)bytes * STREAM_BITS * STREAM_NS_PER_S /
+	       (double)growth->ns;
 }
 
 static void stream_talk(const struct stream_report *report,
@@ -45,24 +46,31 @@ static void stream_talk(const struct stream_report *report,
 	const struct nopal_counters *now = growth->now, *last = growth->last;
 	char out[PROGRESS_RATE_ROOM], in[PROGRESS_RATE_ROOM];
 
-	fprintf(stderr, "%8.1f s  out %s  in %s  lost %llu  rebuilt %llu  "
-			"discarded %llu",
+	fprintf(stderr,
+		"%8.1f s  out %s  in %s  lost %llu  rebuilt %llu  "
+		"discarded %llu",
 		(double)growth->at_ns / STREAM_NS_PER_S,
-		progress_rate(stream_rate(growth, now->bytes_sent - last->bytes_sent),
-			      out),
-		progress_rate(stream_rate(growth,
-					  now->bytes_delivered - last->bytes_delivered),
-			      in),
-		(unsigned long long)(now->segments_lost + now->segments_timeout -
-				     last->segments_lost - last->segments_timeout),
-		(unsigned long long)(now->segments_rebuilt - last->segments_rebuilt),
+		progress_rate(
+			stream_rate(growth, now->bytes_sent - last->bytes_sent),
+			out),
+		progress_rate(
+			stream_rate(growth, now->bytes_delivered -
+						    last->bytes_delivered),
+			in),
+		(unsigned long long)(now->segments_lost +
+				     now->segments_timeout -
+				     last->segments_lost -
+				     last->segments_timeout),
+		(unsigned long long)(now->segments_rebuilt -
+				     last->segments_rebuilt),
 		(unsigned long long)(now->messages_discarded -
 				     last->messages_discarded));
 	if (report->overflowed > 0)
 		fprintf(stderr, "  overflowed %llu",
 			(unsigned long long)report->overflowed);
 	if (report->too_long > 0)
-		fprintf(stderr, "  too long %llu", (unsigned long long)report->too_long);
+		fprintf(stderr, "  too long %llu",
+			(unsigned long long)report->too_long);
 	if (growth->rtt_ns > 0)
 		fprintf(stderr, "  rtt %.3f ms",
 			(double)growth->rtt_ns / STREAM_NS_PER_MS);
@@ -74,9 +82,10 @@ static void stream_json_set(json_t *object, const char *key, uint64_t value)
 	json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-static void stream_json_counters(json_t *object, const struct stream_growth *growth)
+static void stream_json_counters(json_t *object,
+				 const struct stream_growth *growth)
 {
-#define STREAM_JSON_COUNTER(name, doc) \
+#define STREAM_JSON_COUNTER(name, doc)                                         \
 	stream_json_set(object, #name, growth->now->name - growth->last->name);
 	NOPAL_COUNTERS(STREAM_JSON_COUNTER)
 #undef STREAM_JSON_COUNTER
@@ -90,20 +99,22 @@ static void stream_json(const struct stream_report *report,
 	json_t *object = json_object();
 
 	json_object_set_new(object, "schema", json_string("nopal.stream"));
-	json_object_set_new(object, "version", json_integer(STREAM_JSON_VERSION));
+	json_object_set_new(object, "version",
+			    json_integer(STREAM_JSON_VERSION));
 	json_object_set_new(object, "type", json_string(type));
 	json_object_set_new(object, "plan", json_string(report->plan));
 	stream_json_set(object, "at_ns", (uint64_t)growth->at_ns);
 	stream_json_set(object, "duration_ns", (uint64_t)growth->ns);
 	stream_json_set(object, "sent_bps",
-			(uint64_t)stream_rate(growth, now->bytes_sent -
-							      last->bytes_sent));
-	stream_json_set(object, "goodput_bps",
-			(uint64_t)stream_rate(growth, now->bytes_delivered -
-							      last->bytes_delivered));
+			(uint64_t)stream_rate(
+				growth, now->bytes_sent - last->bytes_sent));
+	stream_json_set(
+		object, "goodput_bps",
+		(uint64_t)stream_rate(growth, now->bytes_delivered -
+						      last->bytes_delivered));
 	json_object_set_new(object, "rtt_ns",
-			    growth->rtt_ns > 0 ? json_integer(growth->rtt_ns) :
-						 json_null());
+			    growth->rtt_ns > 0 ? json_integer(growth->rtt_ns)
+					       : json_null());
 	stream_json_set(object, "overflowed_messages", report->overflowed);
 	stream_json_set(object, "too_long_messages", report->too_long);
 	stream_json_counters(object, growth);
@@ -115,8 +126,8 @@ static void stream_json(const struct stream_report *report,
 
 static void stream_report_say(struct stream_report *report,
 			      const struct nopal_session *session,
-			      const struct nopal_counters *last, int64_t from_ns,
-			      int64_t now_ns, const char *type)
+			      const struct nopal_counters *last,
+			      int64_t from_ns, int64_t now_ns, const char *type)
 {
 	struct stream_growth growth = {
 		.now = nopal_session_counters(session),
@@ -136,8 +147,8 @@ static void stream_report_say(struct stream_report *report,
 void stream_report_line(struct stream_report *report,
 			const struct nopal_session *session, int64_t now_ns)
 {
-	stream_report_say(report, session, &report->last, report->last_ns, now_ns,
-			  "interval");
+	stream_report_say(report, session, &report->last, report->last_ns,
+			  now_ns, "interval");
 	report->last = *nopal_session_counters(session);
 	report->last_ns = now_ns;
 }
@@ -151,5 +162,6 @@ void stream_report_end(struct stream_report *report,
 		return;
 	if (!report->jsonl)
 		fprintf(stderr, "in all:\n");
-	stream_report_say(report, session, &nothing, report->begun_ns, now_ns, "result");
+	stream_report_say(report, session, &nothing, report->begun_ns, now_ns,
+			  "result");
 }

@@ -10,7 +10,7 @@
 struct stream_report {
 	const char *plan;
 	bool jsonl, begun;
-	bool to_stderr; /* standard output carries messages */
+	bool to_stderr;	     /* standard output carries messages */
 	uint64_t too_long;   /* of the input: dropped */
 	uint64_t overflowed; /* messages that the output had no room for */
 	int64_t begun_ns, last_ns;

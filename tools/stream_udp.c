@@ -26,7 +26,9 @@ union stream_name {
 static socklen_t stream_udp_name(const struct nopal_address *address,
 				 union stream_name *name)
 {
-	static const uint8_t mapped[STREAM_MAPPED_BYTES] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t mapped[STREAM_MAPPED_BYTES] = {
+		[10] = 0xff, [11] = 0xff
+	};
 
 	memset(name, 0, sizeof(*name));
 	if (memcmp(address->ip, mapped, sizeof(mapped)) == 0) {
@@ -57,8 +59,8 @@ int stream_udp_open(const char *address, bool connected)
 	}
 	length = stream_udp_name(&parsed, &name);
 	fd = socket(name.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && (connected ? connect(fd, &name.any, length) :
-				    bind(fd, &name.any, length)) == 0) {
+	if (fd >= 0 && (connected ? connect(fd, &name.any, length)
+				  : bind(fd, &name.any, length)) == 0) {
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 		return fd;

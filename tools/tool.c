@@ -18,7 +18,8 @@ static int tool_option_index(const struct tool *tool, const char *name,
 	for (int i = 0; tool->options && tool->options[i].name; i++) {
 		const char *known = tool->options[i].name;
 
-		if (strlen(known) == length && strncmp(known, name, length) == 0)
+		if (strlen(known) == length &&
+		    strncmp(known, name, length) == 0)
 			return i;
 	}
 	return -1;
@@ -128,7 +129,8 @@ static bool tool_say_unknown(const struct tool_line *line, const char *word,
 	if (!near)
 		return tool_say(line, "there is no option", name);
 	fprintf(stderr,
-		"nopal %s: there is no option --%s\n  fix: did you mean --%s?\n",
+		"nopal %s: there is no option --%s\n  fix: did you mean "
+		"--%s?\n",
 		line->tool->name, name, near);
 	return false;
 }
@@ -155,7 +157,8 @@ static bool tool_take(struct tool_line *line, int index, const char *value)
 
 	if (!option->argument) {
 		if (value)
-			return tool_say(line, "no value goes with", option->name);
+			return tool_say(line, "no value goes with",
+					option->name);
 		return tool_set(line, index, "");
 	}
 	if (!value && line->at + 1 < line->argc)
@@ -221,7 +224,8 @@ static bool tool_take_word(struct tool_line *line, char *word)
 static bool tool_asks_help(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+		if (strcmp(argv[i], "--help") == 0 ||
+		    strcmp(argv[i], "-h") == 0)
 			return true;
 	}
 	return false;
@@ -233,7 +237,8 @@ static bool tool_count_words(const struct tool_line *line)
 	int count = line->call->word_count;
 
 	if (count < tool->least_words)
-		return tool_say(line, "something is missing: nopal", tool->words);
+		return tool_say(line, "something is missing: nopal",
+				tool->words);
 	if (tool->most_words >= 0 && count > tool->most_words)
 		return tool_say(line, "one word too many:",
 				line->call->words[count - 1]);

@@ -27,8 +27,10 @@ enum {
 
 struct ladder_row {
 	struct nopal_trace_record record;
-	size_t place;	 /* in the file */
-	bool left;	 /* at the opener */
+	size_t place; /* in the file */
+	bool left;    /* at the opener */
+	bool data;
+	bool numbered;	 /* departs or arrives, and may have a packet number */
 	bool again;	 /* departs, and not for the first time */
 	bool gone;	 /* departs, and does not arrive in this trace */
 	bool duplicate;	 /* arrives, and not for the first time */
@@ -80,10 +82,27 @@ static bool ladder_takes(const struct ladder *ladder,
 	       record->what == NOPAL_TRACED_DELIVER;
 }
 
+/* The runtime's "data" and "opening data". */
+static bool ladder_is_data(const struct trace_view *view,
+			   const struct trace_session *session,
+			   const struct nopal_trace_record *record)
+{
+	char text[TRACE_NAME];
+	const char *name =
+		trace_view_kind(view, session->plan, record->number, text);
+
+	if (record->what != NOPAL_TRACED_DEPART &&
+	    record->what != NOPAL_TRACED_ARRIVE)
+		return false;
+	return strcmp(name, "data") == 0 || strcmp(name, "opening data") == 0;
+}
+
 static bool ladder_add(struct ladder *ladder,
 		       const struct trace_session *session,
 		       const struct nopal_trace_record *record)
 {
+	bool data, moves;
+
 	if (ladder->count == ladder->room) {
 		size_t room = ladder->room * 2 + FIRST_ROWS;
 		void *rows =
@@ -94,10 +113,15 @@ static bool ladder_add(struct ladder *ladder,
 		ladder->rows = rows;
 		ladder->room = room;
 	}
+	data = ladder_is_data(ladder->view, session, record);
+	moves = record->what == NOPAL_TRACED_DEPART ||
+		record->what == NOPAL_TRACED_ARRIVE;
 	ladder->rows[ladder->count] = (struct ladder_row){
 		.record = *record,
 		.place = ladder->count,
 		.left = session == ladder->opener,
+		.data = data,
+		.numbered = data || (moves && record->b), /* carried kinds */
 		.number = record->a,
 	};
 	ladder->count++;
@@ -105,16 +129,6 @@ static bool ladder_add(struct ladder *ladder,
 }
 
 /* --------------------------------------------------------------- matching */
-
-static bool ladder_is_numbered(const struct ladder_row *row)
-{
-	const struct nopal_trace_record *record = &row->record;
-
-	if (record->what != NOPAL_TRACED_DEPART &&
-	    record->what != NOPAL_TRACED_ARRIVE)
-		return false;
-	return record->b || record->number == 0; /* data, or carried */
-}
 
 /* Did it leave from the left? */
 static bool ladder_rightwards(const struct ladder_row *row)
@@ -202,8 +216,7 @@ static bool ladder_has_numbers(const struct ladder *ladder, bool rightwards)
 	for (size_t i = 0; i < ladder->count; i++) {
 		const struct ladder_row *row = &ladder->rows[i];
 
-		if (row->record.what != NOPAL_TRACED_ARRIVE ||
-		    row->record.number != 0 ||
+		if (row->record.what != NOPAL_TRACED_ARRIVE || !row->data ||
 		    ladder_rightwards(row) != rightwards)
 			continue;
 		arrivals = true;
@@ -224,14 +237,14 @@ static bool ladder_mark(struct ladder *ladder)
 	if (!rows)
 		return false;
 	for (size_t i = 0; i < ladder->count; i++)
-		if (ladder_is_numbered(&ladder->rows[i]))
+		if (ladder->rows[i].numbered)
 			rows[count++] = &ladder->rows[i];
 	ladder_find_resends(rows, count);
 	count = 0;
 	for (size_t i = 0; i < ladder->count; i++) {
 		struct ladder_row *row = &ladder->rows[i];
 
-		if (!ladder_is_numbered(row))
+		if (!row->numbered)
 			continue;
 		if (numbers[ladder_rightwards(row)])
 			rows[count++] = row;
@@ -266,7 +279,7 @@ static void ladder_label(const struct ladder *ladder,
 		what = trace_view_kind(ladder->view, session->plan,
 				       record->number, name);
 	if (row->number &&
-	    (ladder_is_numbered(row) || record->what == NOPAL_TRACED_RAISE ||
+	    (row->numbered || record->what == NOPAL_TRACED_RAISE ||
 	     record->what == NOPAL_TRACED_DELIVER))
 		snprintf(number, sizeof(number), " %llu",
 			 (unsigned long long)row->number);

@@ -101,6 +101,35 @@ const char *trace_view_holds(const struct trace_view *view, unsigned plan,
 	return used ? text : "nobody";
 }
 
+const char *trace_view_during(const struct trace_view *view,
+			      const struct trace_session *session,
+			      const struct nopal_trace_record *record,
+			      char *text)
+{
+	unsigned depth = session->depth;
+	const char *part;
+
+	if (record->b >> 32)
+		return trace_view_event(view, (unsigned)(record->b >> 32),
+					text);
+	/* What was raised last may be over: most surely so where it is about
+	 * another segment. */
+	while (depth && session->raise[depth - 1].subject &&
+	       session->raise[depth - 1].subject != record->a)
+		depth--;
+	if (!depth && session->timer && session->timer_ns == record->time_ns) {
+		part = nopal_trace_part_name(view->reader, session->plan,
+					     session->whose);
+		snprintf(text, TRACE_NAME, "a timer of %.40s",
+			 part ? part : "a part");
+		return text;
+	}
+	if (!session->depth)
+		return "no event";
+	return trace_view_event(
+		view, session->raise[depth ? depth - 1 : 0].event, text);
+}
+
 /* ---------------------------------------------------------------- fields */
 
 static void trace_names_text(struct trace_fields *fields, const char *key,
@@ -167,12 +196,13 @@ static void trace_names_segment(const struct trace_view *view, unsigned plan,
 	trace_names_number(fields, "packet", record->b);
 }
 
-static void trace_names_bits(const struct trace_view *view, unsigned plan,
+static void trace_names_bits(const struct trace_view *view,
+			     const struct trace_session *session,
 			     const struct nopal_trace_record *record,
 			     struct trace_fields *fields)
 {
 	bool release = record->what == NOPAL_TRACED_RELEASE;
-	unsigned event = (unsigned)(record->b >> 32);
+	unsigned plan = session->plan;
 
 	trace_names_text(fields, "barrier", trace_view_barrier(record->number));
 	trace_names_number(
@@ -185,10 +215,10 @@ static void trace_names_bits(const struct trace_view *view, unsigned plan,
 	trace_names_text(fields, release ? "left" : "waits",
 			 trace_view_holds(view, plan, record->number,
 					  (uint32_t)record->b, fields->bits));
-	if (release && event)
-		trace_names_text(
-			fields, "in",
-			trace_view_event(view, event, fields->name[1]));
+	if (release)
+		trace_names_text(fields, "in",
+				 trace_view_during(view, session, record,
+						   fields->name[1]));
 }
 
 static void trace_names_noted(const struct trace_view *view, unsigned plan,
@@ -233,7 +263,7 @@ void trace_view_fields(const struct trace_view *view,
 		break;
 	case NOPAL_TRACED_HOLD:
 	case NOPAL_TRACED_RELEASE:
-		trace_names_bits(view, plan, record, fields);
+		trace_names_bits(view, session, record, fields);
 		break;
 	case NOPAL_TRACED_FREE:
 		trace_names_number(fields, "number", record->a);

@@ -202,6 +202,30 @@ static bool trace_view_read(struct trace_view *view,
 	return false;
 }
 
+/* A raise of depth n ends all that were as deep; a timer and an arriving
+ * segment begin anew. */
+static void trace_view_follow(struct trace_session *session,
+			      const struct nopal_trace_record *record)
+{
+	unsigned at = session->depth;
+
+	if (record->what == NOPAL_TRACED_RAISE && record->b < TRACE_DEPTH) {
+		if (record->b < at)
+			at = (unsigned)record->b;
+		else if (at == TRACE_DEPTH)
+			return;
+		session->raise[at] =
+			(struct trace_raise){ record->a, record->number };
+		session->depth = at + 1;
+	} else if (record->what == NOPAL_TRACED_TIMER ||
+		   record->what == NOPAL_TRACED_ARRIVE) {
+		session->depth = 0;
+		session->timer = record->what == NOPAL_TRACED_TIMER;
+		session->timer_ns = record->time_ns;
+		session->whose = record->part;
+	}
+}
+
 bool trace_view_next(struct trace_view *view, struct nopal_trace_record *record,
 		     struct trace_session **ret_session)
 {
@@ -210,8 +234,7 @@ bool trace_view_next(struct trace_view *view, struct nopal_trace_record *record,
 
 		if (record->what == NOPAL_TRACED_SESSION)
 			trace_view_begin(view, session, record);
-		else if (record->what == NOPAL_TRACED_RAISE)
-			session->event = record->number;
+		trace_view_follow(session, record);
 		if (record->time_ns >= view->from_ns &&
 		    record->time_ns < view->until_ns &&
 		    trace_view_wants(view, session))

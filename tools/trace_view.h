@@ -12,13 +12,23 @@
 #include "microprotocol.h"
 #include "tool.h"
 
+enum { TRACE_DEPTH = 32 }; /* deeper raises are not remembered */
+
 struct trace_session {
 	uint32_t id, peer; /* peer: the other side's id; 0: not known */
 	unsigned number;   /* 1, 2, ... in the file */
 	unsigned plan;
 	bool begun; /* its SESSION record was read */
 	bool opener;
-	uint16_t event;		     /* last raise; 0: none yet */
+	/* Raises in progress by depth, as far as records tell. */
+	struct trace_raise {
+		uint64_t subject;
+		uint16_t event;
+	} raise[TRACE_DEPTH];
+	unsigned depth;
+	bool timer; /* they began at `timer_ns` in a timer of part `whose` */
+	uint8_t whose;
+	int64_t timer_ns;
 	struct trace_session *other; /* the other side, when both are here */
 };
 
@@ -90,6 +100,11 @@ const char *trace_view_kind(const struct trace_view *view, unsigned plan,
 			    unsigned kind, char *text);
 const char *trace_view_hold(const struct trace_view *view, unsigned plan,
 			    unsigned barrier, unsigned bit, char *text);
+/* In the course of what a bit of `subject` is released by this record. */
+const char *trace_view_during(const struct trace_view *view,
+			      const struct trace_session *session,
+			      const struct nopal_trace_record *record,
+			      char *text);
 /* All bits of a mask, joined by "; ", in `text` of TRACE_TEXT bytes. */
 const char *trace_view_holds(const struct trace_view *view, unsigned plan,
 			     unsigned barrier, uint32_t bits, char *text);

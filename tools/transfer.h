@@ -21,7 +21,7 @@
  *                  <-------- RESULT   after hash, fsync, rename
  *
  * DATA notes carry offsets: a composition must be reliable, and need not be
- * ordered.  The name is a name, never a path.  The id is the hash of name, size
+ * ordered.  Hashes are those of file_hash.h.  The name is a name, never a path.  The id is the hash of name, size
  * and time: it says whether a half-done file is the same one.
  */
 #ifndef NOPAL_TRANSFER_H

@@ -22,7 +22,7 @@ struct why_bit {
 struct why_longest {
 	bool found, still;
 	unsigned barrier, bit;
-	int64_t from_ns, span_ns;
+	int64_t span_ns;
 	char event[TRACE_NAME];
 };
 
@@ -36,7 +36,7 @@ struct why {
 	/* The life. */
 	uint32_t held[NOPAL_BARRIERS];
 	struct why_bit bit[NOPAL_BARRIERS][BITS];
-	struct why_longest longest;
+	struct why_longest longest, sending; /* sending: of the send barrier */
 	bool begun, freed;
 	int64_t first_ns, last_ns, departed_ns;
 	unsigned departures;
@@ -155,27 +155,34 @@ static void why_arm(struct why *why, unsigned barrier, uint32_t bits,
 	why->held[barrier] = bits;
 }
 
-static void why_held(struct why *why, unsigned barrier, unsigned i,
-		     int64_t now_ns, const char *event)
+static void why_compare(struct why_longest *longest, unsigned barrier,
+			unsigned bit, int64_t span_ns, const char *event)
 {
-	struct why_bit *bit = &why->bit[barrier][i];
-	int64_t span_ns = why_between(bit->since_ns, now_ns);
-	struct why_longest *longest = &why->longest;
-
-	bit->total_ns = (int64_t)((uint64_t)bit->total_ns + (uint64_t)span_ns);
-	bit->times++;
 	if (longest->found && span_ns <= longest->span_ns)
 		return;
 	*longest = (struct why_longest){
 		.found = true,
 		.still = !event,
 		.barrier = barrier,
-		.bit = i,
-		.from_ns = bit->since_ns,
+		.bit = bit,
 		.span_ns = span_ns,
 	};
 	snprintf(longest->event, sizeof(longest->event), "%s",
 		 event ? event : "");
+}
+
+/* A bit is released, or the trace ends (`event` is NULL). */
+static void why_held(struct why *why, unsigned barrier, unsigned i,
+		     int64_t now_ns, const char *event)
+{
+	struct why_bit *bit = &why->bit[barrier][i];
+	int64_t span_ns = why_between(bit->since_ns, now_ns);
+
+	bit->total_ns = (int64_t)((uint64_t)bit->total_ns + (uint64_t)span_ns);
+	bit->times++;
+	why_compare(&why->longest, barrier, i, span_ns, event);
+	if (barrier == NOPAL_SEND)
+		why_compare(&why->sending, barrier, i, span_ns, event);
 }
 
 /* The part's bit, by its name in the dictionary. */
@@ -212,15 +219,12 @@ static void why_on_release(struct why *why,
 	char part[TRACE_NAME], event[TRACE_NAME], span[SPAN_TEXT];
 	char bits[TRACE_TEXT];
 	unsigned barrier = record->number;
-	unsigned in = (unsigned)(record->b >> 32);
 	uint32_t left = (uint32_t)record->b, freed;
 	const char *who = trace_view_part(why->view, why->session->plan,
 					  record->part, part);
 	const char *name;
 
-	if (!in)
-		in = why->session->event;
-	name = in ? trace_view_event(why->view, in, event) : "no event";
+	name = trace_view_during(why->view, why->session, record, event);
 	freed = why->held[barrier] & ~left;
 	if (!freed) /* armed by its departure, without a record */
 		freed = why_bit_of(why, barrier, who);
@@ -354,19 +358,12 @@ static void why_totals(const struct why *why)
 		}
 }
 
-static void why_sum_up(const struct why *why)
+static void why_name(const struct why *why, const char *title,
+		     const struct why_longest *longest)
 {
-	const struct why_longest *longest = &why->longest;
 	char name[TRACE_NAME], span[SPAN_TEXT];
 
-	if (!longest->found) {
-		puts(why->events ? "\nnobody held it"
-				 : "\nholds are not in this trace: it has "
-				   "packets alone");
-		return;
-	}
-	why_totals(why);
-	printf("\nlongest: %s; it held %s for %s, ",
+	printf("%s: %s; it held %s for %s, ", title,
 	       why_hold_name(why, longest->barrier, longest->bit, name),
 	       trace_view_barrier(longest->barrier),
 	       why_span(longest->span_ns, span));
@@ -374,6 +371,21 @@ static void why_sum_up(const struct why *why)
 		puts("and still holds at the end of the trace");
 	else
 		printf("until %s\n", longest->event);
+}
+
+static void why_sum_up(const struct why *why)
+{
+	if (!why->longest.found) {
+		puts(why->events ? "\nnobody held it"
+				 : "\nholds are not in this trace: it has "
+				   "packets alone");
+		return;
+	}
+	why_totals(why);
+	putchar('\n');
+	if (why->sending.found && why->longest.barrier != NOPAL_SEND)
+		why_name(why, "longest before it left", &why->sending);
+	why_name(why, "longest", &why->longest);
 }
 
 static enum tool_exit why_tell(struct why *why)

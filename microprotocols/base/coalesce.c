@@ -32,7 +32,8 @@ enum { COALESCE_UNMET };				  /* shared variables */
 enum { COALESCE_FLUSH };				  /* timers */
 
 enum {
-	COALESCE_MESSAGES = 256, /* in one segment at most */
+	COALESCE_MESSAGES = 256,  /* in one segment at most */
+	COALESCE_VARINT_BITS = 7, /* of a length, in each of its bytes */
 };
 
 struct coalesce {
@@ -262,6 +263,18 @@ static void coalesce_close(struct nopal_session *session,
 	nopal_buffer_unref(self->buffer);
 }
 
+/* What is left of a body behind the length of the message that fills it. */
+static uint64_t coalesce_message_limit(const void *parameters,
+				       uint32_t body_bytes)
+{
+	uint32_t length_bytes = 1;
+
+	(void)parameters;
+	while (body_bytes >> (length_bytes * COALESCE_VARINT_BITS))
+		length_bytes++;
+	return body_bytes > length_bytes ? body_bytes - length_bytes : 0;
+}
+
 static const struct nopal_parameter coalesce_table[] = {
 	{ .name = "mtu",
 	  .unit = NOPAL_SIZE,
@@ -329,5 +342,6 @@ const struct nopal_microprotocol nopal_coalesce = {
 	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
 					 "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct coalesce),
+	.message_limit = coalesce_message_limit,
 	.close = coalesce_close,
 };

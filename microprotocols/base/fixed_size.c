@@ -23,11 +23,12 @@ struct fixed_size_parameters {
 	int64_t mtu_bytes; /* the runtime reads it */
 };
 
-enum { /* attributes */
-       FIXED_SIZE_MESSAGE,
-       FIXED_SIZE_SEGMENT,
-       FIXED_SIZE_FIRST,
-       FIXED_SIZE_NEXT,
+/* attributes */
+enum {
+	FIXED_SIZE_MESSAGE,
+	FIXED_SIZE_SEGMENT,
+	FIXED_SIZE_FIRST,
+	FIXED_SIZE_NEXT,
 };
 enum { FIXED_SIZE_UNMET }; /* shared variables */
 

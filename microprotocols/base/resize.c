@@ -29,12 +29,13 @@ struct resize_parameters {
 	int64_t reassembly_timeout_ns;
 };
 
-enum { /* attributes */
-       RESIZE_FRAGMENT,
-       RESIZE_MESSAGE,
-       RESIZE_SEGMENT,
-       RESIZE_FIRST,
-       RESIZE_NEXT,
+/* attributes */
+enum {
+	RESIZE_FRAGMENT,
+	RESIZE_MESSAGE,
+	RESIZE_SEGMENT,
+	RESIZE_FIRST,
+	RESIZE_NEXT,
 };
 enum { RESIZE_UNMET };	/* shared variables */
 enum { RESIZE_EXPIRE }; /* timers */
@@ -355,6 +356,13 @@ static enum nopal_verdict resize_on_verified(struct nopal_session *session,
 		       : resize_unkept(session, part);
 }
 
+static uint64_t resize_message_limit(const void *parameters,
+				     uint32_t body_bytes)
+{
+	(void)parameters;
+	return (uint64_t)body_bytes * RESIZE_FRAGMENTS;
+}
+
 static const struct nopal_parameter resize_table[] = {
 	{ .name = "mtu",
 	  .unit = NOPAL_SIZE,
@@ -436,4 +444,5 @@ const struct nopal_microprotocol nopal_resize = {
 	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
 					 "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct resize),
+	.message_limit = resize_message_limit,
 };

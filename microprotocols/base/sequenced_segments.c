@@ -23,12 +23,14 @@
  */
 #include "microprotocol.h"
 
-enum { SEQUENCED_SEGMENTS_NUMBER }; /* attributes */
-enum {				    /* shared variables */
-       SEQUENCED_SEGMENTS_LOCAL,
-       SEQUENCED_SEGMENTS_PEER,
-       SEQUENCED_SEGMENTS_UNMET,
-       SEQUENCED_SEGMENTS_WINDOW,
+/* attributes */
+enum { SEQUENCED_SEGMENTS_NUMBER };
+/* shared variables */
+enum {
+	SEQUENCED_SEGMENTS_LOCAL,
+	SEQUENCED_SEGMENTS_PEER,
+	SEQUENCED_SEGMENTS_UNMET,
+	SEQUENCED_SEGMENTS_WINDOW,
 };
 enum { SEQUENCED_SEGMENTS_WIRE_BYTES = 4 };
 

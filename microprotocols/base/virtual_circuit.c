@@ -49,17 +49,20 @@ struct virtual_circuit_parameters {
 	int64_t retry_ns, retry_most_ns, attempts, linger_ns;
 };
 
-enum { /* kinds */
-       VIRTUAL_CIRCUIT_CONNECT,
-       VIRTUAL_CIRCUIT_ACCEPT,
-       VIRTUAL_CIRCUIT_CLOSE,
-       VIRTUAL_CIRCUIT_CLOSE_ACK,
+/* kinds */
+enum {
+	VIRTUAL_CIRCUIT_CONNECT,
+	VIRTUAL_CIRCUIT_ACCEPT,
+	VIRTUAL_CIRCUIT_CLOSE,
+	VIRTUAL_CIRCUIT_CLOSE_ACK,
 };
-enum { VIRTUAL_CIRCUIT_LOCAL, VIRTUAL_CIRCUIT_PEER }; /* shared variables */
-enum {						      /* timers */
-       VIRTUAL_CIRCUIT_OPENING,
-       VIRTUAL_CIRCUIT_CLOSING,
-       VIRTUAL_CIRCUIT_LINGER,
+/* shared variables */
+enum { VIRTUAL_CIRCUIT_LOCAL, VIRTUAL_CIRCUIT_PEER };
+/* timers */
+enum {
+	VIRTUAL_CIRCUIT_OPENING,
+	VIRTUAL_CIRCUIT_CLOSING,
+	VIRTUAL_CIRCUIT_LINGER,
 };
 
 enum virtual_circuit_state {

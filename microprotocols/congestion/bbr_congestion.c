@@ -27,6 +27,8 @@
  *            (4) A timeout during which nothing at all was delivered closes the
  *            window to four segments, which then opens as acks arrive.
  *            (5) The window allows for the largest ack burst of late.
+ *            (6) The least round trip takes four samples in a row, so that
+ *            one packet that jumped the queue does not starve the window.
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
@@ -179,7 +181,7 @@ bbr_congestion_on_received(struct nopal_session *session,
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
-	delivery_take(session, part, &bbr->delivery, segment);
+	delivery_take(session, part, &bbr->delivery, segment, bbr->min_rtt_ns);
 	if (delivery_is_marked(part, segment))
 		random_loss_count(&bbr->loss, segment, false);
 	return NOPAL_CONTINUE;
@@ -236,6 +238,8 @@ static bool bbr_note_rtt(struct bbr_congestion *bbr, int64_t now_ns,
 {
 	bool old = now_ns > bbr->min_rtt_found_ns + BBR_MIN_RTT_NS;
 
+	if (rtt_ns > 0)
+		rtt_ns = delivery_steady_rtt(&bbr->delivery, rtt_ns);
 	if (rtt_ns > 0 &&
 	    (old || !bbr->min_rtt_ns || rtt_ns <= bbr->min_rtt_ns)) {
 		bbr->min_rtt_ns = rtt_ns;
@@ -483,9 +487,12 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_session *session,
 	int64_t rtt = timed ? nopal_shared(session, part, BBR_LATEST_RTT) : 0;
 	bool old;
 
+	if (bbr->delivery.sample.rtt_ns)
+		rtt = bbr->delivery.sample.rtt_ns;
+	old = bbr_note_rtt(bbr, session->now_ns, rtt);
+	bbr->delivery.sample.rtt_ns = 0;
 	if (!bbr->delivery.sample.any)
 		return NOPAL_CONTINUE;
-	old = bbr_note_rtt(bbr, session->now_ns, rtt);
 	bbr_note_round(bbr, rtt);
 	random_loss_end_ack(session, &bbr->loss, !bbr_queue_is_small(bbr, rtt));
 	bbr_note_rate(session, part);

@@ -49,15 +49,20 @@ enum {
 				     .doc = "departure that began the "        \
 					    "sample's interval" }
 
+enum { DELIVERY_RTT_SAMPLES = 4 }; /* in a row that a least round trip takes */
+
 struct delivery {
 	uint64_t delivered, lost; /* bytes, ever */
 	int64_t delivered_ns;
 	int64_t first_sent_ns;	/* begins the next sample's interval */
 	uint64_t limited_until; /* below this much delivered, samples are
 				   small because the application was */
+	int64_t recent_rtt_ns[DELIVERY_RTT_SAMPLES];
+	uint32_t newest_rtt;
 	/* The sample of the ack in work: of its segment that left last. */
 	struct delivery_sample {
 		bool any, limited;
+		int64_t rtt_ns; /* least of first departures; 0: none */
 		uint64_t packet_number;
 		uint64_t delivered, lost; /* before it left */
 		int64_t delivered_ns, first_sent_ns, sent_ns;
@@ -93,17 +98,25 @@ static inline bool delivery_is_marked(const struct nopal_part *part,
 	return nopal_get(segment, part, DELIVERY_BEFORE) & DELIVERY_MARKED;
 }
 
+/* A segment that left less than `least_rtt_ns` ago is acknowledged for an earlier
+ * departure: it counts, but its stamps say nothing. */
 static inline void delivery_take(struct nopal_session *session,
 				 const struct nopal_part *part,
 				 struct delivery *delivery,
-				 const struct nopal_segment *segment)
+				 const struct nopal_segment *segment,
+				 int64_t least_rtt_ns)
 {
 	uint64_t before = nopal_get(segment, part, DELIVERY_BEFORE);
 	struct delivery_sample *sample = &delivery->sample;
+	int64_t age = session->now_ns - segment->departed_ns;
 
+	if (segment->departures == 1 &&
+	    (!sample->rtt_ns || age < sample->rtt_ns))
+		sample->rtt_ns = age;
 	delivery->delivered += segment->body.length;
 	delivery->delivered_ns = session->now_ns;
-	if (sample->any && segment->packet_number < sample->packet_number)
+	if (age < least_rtt_ns ||
+	    (sample->any && segment->packet_number < sample->packet_number))
 		return;
 	sample->any = true;
 	sample->limited = before & DELIVERY_LIMITED;
@@ -137,6 +150,22 @@ static inline int64_t delivery_interval(struct nopal_session *session,
 
 	delivery->first_sent_ns = sample->sent_ns;
 	return acked_in > sent_in ? acked_in : sent_in;
+}
+
+/* The largest of the last few round trips: that of a packet that jumped the
+ * queue is true, but no other will have it. */
+static inline int64_t delivery_steady_rtt(struct delivery *delivery,
+					  int64_t rtt_ns)
+{
+	int64_t largest = rtt_ns;
+
+	delivery->newest_rtt =
+		(delivery->newest_rtt + 1) % DELIVERY_RTT_SAMPLES;
+	delivery->recent_rtt_ns[delivery->newest_rtt] = rtt_ns;
+	for (unsigned i = 0; i < DELIVERY_RTT_SAMPLES; i++)
+		if (delivery->recent_rtt_ns[i] > largest)
+			largest = delivery->recent_rtt_ns[i];
+	return largest;
 }
 
 #endif

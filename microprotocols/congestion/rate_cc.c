@@ -4,9 +4,12 @@
  *
  * The rate mechanism; a policy sets the rate, 0 is no limit.  A token bucket
  * over two quanta: what waits goes in quanta, one timer each, and a timer that
- * is late by less than a quantum loses nothing.  Credit is spent when a segment
- * leaves, not when it is let go: while another gate keeps segments back, no
- * more than the bucket's content is let go to it.
+ * is late by less than a quantum loses nothing.
+ *
+ * It is the last gate but for the window: it lets a segment go only when nobody
+ * else keeps it back and the window has room, and spends the credit when the
+ * segment leaves.  So no credit is heaped up behind another gate, to be spent in
+ * one burst, and no resend waits for credit that such segments took.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b).
  * Differs:   limits every interval t to rate x t + two quanta, not the average;
@@ -19,7 +22,7 @@
  * Raises:    nothing.
  * Holds:     send: until there is credit; resends go first.
  * Wire:      nothing.
- * Shares:    reads sending_rate_bps.
+ * Shares:    reads sending_rate_bps, congestion_window_bytes, bytes_in_flight.
  * Parameters: quantum (default 4seg): bytes that go at once; at least what one
  *            millisecond of the rate is.
  */
@@ -40,13 +43,21 @@ struct rate_cc {
 	struct nopal_queue first; /* first departures that wait for credit */
 	int64_t credit;		  /* as of counted_ns */
 	int64_t counted_ns;
-	int64_t rate_bps;      /* of the credit; 0: no limit */
-	int64_t granted_bytes; /* let go here, kept back by others */
+	int64_t rate_bps;	/* of the credit; 0: no limit */
+	int64_t granted_bytes;	/* let go here, not yet by the window */
+	uint32_t starved_bytes; /* length of the segment that lacked credit */
 };
 
 enum { RATE_CC_GRANTED };
-enum { RATE_CC_RATE };
+enum { RATE_CC_RATE, RATE_CC_WINDOW, RATE_CC_IN_FLIGHT };
 enum { RATE_CC_QUANTUM };
+
+enum rate_cc_verdict {
+	RATE_CC_GO,
+	RATE_CC_KEPT_BACK, /* by another gate */
+	RATE_CC_NO_ROOM,   /* in the window */
+	RATE_CC_NO_CREDIT,
+};
 
 static bool rate_cc_waits(const struct rate_cc *gate)
 {
@@ -72,8 +83,9 @@ static void rate_cc_refill(struct nopal_session *session,
 	int64_t rate = nopal_shared(session, part, RATE_CC_RATE);
 	int64_t full = 2 * rate_cc_quantum(gate, part);
 	int64_t elapsed = session->now_ns - gate->counted_ns;
+	bool limited = gate->rate_bps;
 
-	if (!gate->rate_bps || (full - gate->credit) / gate->rate_bps < elapsed)
+	if (!limited || (full - gate->credit) / gate->rate_bps < elapsed)
 		gate->credit = full;
 	else
 		gate->credit += elapsed * gate->rate_bps;
@@ -82,14 +94,41 @@ static void rate_cc_refill(struct nopal_session *session,
 		return;
 	gate->rate_bps = rate > 0 && rate <= RATE_CC_MOST_BPS ? rate : 0;
 	full = 2 * rate_cc_quantum(gate, part);
-	if (gate->credit > full)
+	if (gate->credit > full || !limited)
 		gate->credit = full;
 }
 
-static bool rate_cc_has_credit(const struct rate_cc *gate, uint32_t bytes)
+/* Does nobody else hold it?  The window, where there is one, is always last. */
+static bool rate_cc_is_ready(const struct nopal_part *part,
+			     const struct nopal_segment *segment,
+			     bool has_window)
 {
-	return !gate->rate_bps ||
-	       gate->credit >= (gate->granted_bytes + bytes) * RATE_CC_BYTE;
+	uint32_t others =
+		segment->waiting[NOPAL_SEND] & ~part->hold[NOPAL_SEND];
+
+	return has_window ? (others & (others - 1)) == 0 : others == 0;
+}
+
+static enum rate_cc_verdict rate_cc_may_go(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   const struct nopal_segment *segment)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, RATE_CC_WINDOW);
+	int64_t taken = nopal_shared(session, part, RATE_CC_IN_FLIGHT) +
+			gate->granted_bytes;
+
+	if (!rate_cc_is_ready(part, segment, window != INT64_MAX))
+		return RATE_CC_KEPT_BACK;
+	if (taken > 0 && window - taken < segment->body.length)
+		return RATE_CC_NO_ROOM;
+	if (gate->rate_bps &&
+	    gate->credit < (gate->granted_bytes + segment->body.length) *
+				   RATE_CC_BYTE) {
+		gate->starved_bytes = segment->body.length;
+		return RATE_CC_NO_CREDIT;
+	}
+	return RATE_CC_GO;
 }
 
 static void rate_cc_grant(struct nopal_session *session,
@@ -103,12 +142,12 @@ static void rate_cc_grant(struct nopal_session *session,
 	nopal_release(session, part, segment, NOPAL_SEND);
 }
 
-/* False: the first of the queue has to wait on, and so have all others. */
-static bool rate_cc_drain(struct nopal_session *session,
-			  const struct nopal_part *part,
-			  struct nopal_queue *queue)
+/* Why the first of the queue has to wait on, and so have all others. */
+static enum rate_cc_verdict rate_cc_drain(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_queue *queue)
 {
-	struct rate_cc *gate = nopal_state(session, part);
+	enum rate_cc_verdict verdict;
 	struct nopal_segment *segment;
 
 	while (queue->count &&
@@ -116,30 +155,28 @@ static bool rate_cc_drain(struct nopal_session *session,
 		bool gone = segment->done ||
 			    !nopal_holds(part, segment, NOPAL_SEND);
 
-		if (!gone && !rate_cc_has_credit(gate, segment->body.length))
-			return false;
+		verdict = gone ? RATE_CC_GO
+			       : rate_cc_may_go(session, part, segment);
+		if (verdict != RATE_CC_GO)
+			return verdict;
 		nopal_queue_pop(queue);
 		if (!gone)
 			rate_cc_grant(session, part, segment);
 	}
-	return true;
+	return RATE_CC_GO;
 }
 
-/* Wakes when a quantum can go at once, or the double for a segment that is
- * longer.  What was let go and did not leave must leave first: its departure
- * starts the timer. */
+/* Wakes when a quantum can go at once, or a segment that is longer. */
 static void rate_cc_arm(struct nopal_session *session,
 			const struct nopal_part *part)
 {
-	struct rate_cc *gate = nopal_state(session, part);
-	int64_t quantum = rate_cc_quantum(gate, part);
-	int64_t missing =
-		quantum - gate->credit + gate->granted_bytes * RATE_CC_BYTE;
+	const struct rate_cc *gate = nopal_state(session, part);
+	int64_t wanted = rate_cc_quantum(gate, part);
+	int64_t missing;
 
-	if (missing > 2 * quantum - gate->credit)
-		return;
-	if (missing <= 0)
-		missing = quantum;
+	if (wanted < gate->starved_bytes * RATE_CC_BYTE)
+		wanted = gate->starved_bytes * RATE_CC_BYTE;
+	missing = wanted - gate->credit + gate->granted_bytes * RATE_CC_BYTE;
 	nopal_timer_start(session, part, RATE_CC_QUANTUM,
 			  session->now_ns + missing / gate->rate_bps + 1);
 }
@@ -148,13 +185,17 @@ static void rate_cc_let_go(struct nopal_session *session,
 			   const struct nopal_part *part)
 {
 	struct rate_cc *gate = nopal_state(session, part);
+	enum rate_cc_verdict verdict;
 
 	rate_cc_refill(session, part);
-	if (rate_cc_drain(session, part, &gate->again) &&
-	    rate_cc_drain(session, part, &gate->first))
-		nopal_timer_stop(session, part, RATE_CC_QUANTUM);
-	else
+	verdict = rate_cc_drain(session, part, &gate->again);
+	/* A resend that somebody else keeps back is not in the way. */
+	if (verdict == RATE_CC_GO || verdict == RATE_CC_KEPT_BACK)
+		verdict = rate_cc_drain(session, part, &gate->first);
+	if (verdict == RATE_CC_NO_CREDIT)
 		rate_cc_arm(session, part);
+	else
+		nopal_timer_stop(session, part, RATE_CC_QUANTUM);
 }
 
 static void rate_cc_want(struct nopal_session *session,
@@ -166,12 +207,12 @@ static void rate_cc_want(struct nopal_session *session,
 
 	if (!rate_cc_waits(gate)) {
 		rate_cc_refill(session, part);
-		if (rate_cc_has_credit(gate, segment->body.length)) {
+		if (rate_cc_may_go(session, part, segment) == RATE_CC_GO) {
 			rate_cc_grant(session, part, segment);
 			return;
 		}
 	}
-	if (nopal_queue_push(session, queue, segment) < 0)
+	if (nopal_queue_insert(session, queue, segment) < 0)
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no room to queue for the rate");
 }
@@ -216,10 +257,6 @@ static enum nopal_verdict rate_cc_on_send(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	rate_cc_refill(session, part);
 	gate->credit -= segment->body.length * RATE_CC_BYTE;
-	if (rate_cc_waits(gate) && gate->rate_bps &&
-	    !nopal_timer_running(session, part, RATE_CC_QUANTUM))
-		nopal_timer_start(session, part, RATE_CC_QUANTUM,
-				  session->now_ns);
 	return NOPAL_CONTINUE;
 }
 
@@ -259,6 +296,7 @@ static const struct nopal_parameter rate_cc_table[] = {
 
 static const struct nopal_binding rate_cc_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, rate_cc_on_to_net, .kinds = NOPAL_CARRIED,
+		 .after = "driver|reliability|acknowledgement|flow_control",
 		 .before = "window_mechanism"),
 	NOPAL_ON(SEGMENT_RESEND, rate_cc_on_resend, .kinds = NOPAL_CARRIED,
 		 .before = "window_mechanism"),
@@ -295,6 +333,12 @@ const struct nopal_microprotocol nopal_rate_cc = {
 			[RATE_CC_RATE] = { "sending_rate_bps", NOPAL_READ, 0,
 					   "bits of bodies a second; 0: no "
 					   "limit" },
+			[RATE_CC_WINDOW] = { "congestion_window_bytes",
+					     NOPAL_READ_OPTIONAL, INT64_MAX,
+					     "what the window will let go" },
+			[RATE_CC_IN_FLIGHT] = { "bytes_in_flight",
+						NOPAL_READ_OPTIONAL, 0,
+						"what it has let go" },
 			{ 0 } },
 	.holds = (const struct nopal_hold[]){ { "the sending rate", NOPAL_SEND,
 						NOPAL_CARRIED, false },

@@ -63,12 +63,11 @@ static bool windowed_cc_fits(struct nopal_session *session,
 		       nopal_shared(session, part, WINDOWED_CC_WINDOW);
 }
 
-static bool windowed_cc_may_go(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       const struct nopal_segment *segment)
+/* Does nobody else hold it? */
+static bool windowed_cc_is_ready(const struct nopal_part *part,
+				 const struct nopal_segment *segment)
 {
-	return segment->waiting[NOPAL_SEND] == part->hold[NOPAL_SEND] &&
-	       windowed_cc_fits(session, part, segment);
+	return segment->waiting[NOPAL_SEND] == part->hold[NOPAL_SEND];
 }
 
 static void windowed_cc_grant(struct nopal_session *session,
@@ -87,9 +86,10 @@ static void windowed_cc_want(struct nopal_session *session,
 	struct windowed_cc *gate = nopal_state(session, part);
 
 	if (!gate->again.count && !gate->first.count &&
-	    windowed_cc_may_go(session, part, segment))
+	    windowed_cc_is_ready(part, segment) &&
+	    windowed_cc_fits(session, part, segment))
 		windowed_cc_grant(session, part, segment);
-	else if (nopal_queue_push(session, queue, segment) < 0)
+	else if (nopal_queue_insert(session, queue, segment) < 0)
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no room to queue for the window");
 }
@@ -123,7 +123,8 @@ windowed_cc_on_off_network(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* False: the first of the queue has to wait on, and so have all others. */
+/* False: the window is full.  What another gate keeps back stops its own queue
+ * only: a rate may have let a first departure go before a resend came. */
 static bool windowed_cc_drain(struct nopal_session *session,
 			      const struct nopal_part *part,
 			      struct nopal_queue *queue)
@@ -135,7 +136,9 @@ static bool windowed_cc_drain(struct nopal_session *session,
 		bool gone = segment->done ||
 			    !nopal_holds(part, segment, NOPAL_SEND);
 
-		if (!gone && !windowed_cc_may_go(session, part, segment))
+		if (!gone && !windowed_cc_is_ready(part, segment))
+			return true;
+		if (!gone && !windowed_cc_fits(session, part, segment))
 			return false;
 		nopal_queue_pop(queue);
 		if (!gone)
@@ -149,21 +152,24 @@ static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_session *session,
 						  struct nopal_session *subject)
 {
 	struct windowed_cc *gate = nopal_state(session, part);
-	bool idle = windowed_cc_drain(session, part, &gate->again) &&
-		    windowed_cc_drain(session, part, &gate->first);
-	bool room = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) +
-			    nopal_body_limit(session) <=
-		    nopal_shared(session, part, WINDOWED_CC_WINDOW);
+	bool room, idle;
 
 	(void)subject;
-	if (!idle)
-		idle = nopal_shared(session, part, WINDOWED_CC_FLOW_BLOCKED);
+	if (windowed_cc_drain(session, part, &gate->again))
+		windowed_cc_drain(session, part, &gate->first);
+	room = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) +
+		       nopal_body_limit(session) <=
+	       nopal_shared(session, part, WINDOWED_CC_WINDOW);
+	idle = (!gate->again.count && !gate->first.count) ||
+	       nopal_shared(session, part, WINDOWED_CC_FLOW_BLOCKED);
 	nopal_share(session, part, WINDOWED_CC_APP_LIMITED, idle && room);
 	return NOPAL_CONTINUE;
 }
 
 static const struct nopal_binding windowed_cc_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, windowed_cc_on_to_net, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_TO_NET, windowed_cc_on_to_net, .kinds = NOPAL_CARRIED,
+		 .after = "driver|reliability|acknowledgement|flow_control|"
+			  "rate_mechanism"),
 	NOPAL_ON(SEGMENT_RESEND, windowed_cc_on_resend, .kinds = NOPAL_CARRIED),
 	/* Before anybody asks to send it again: that is a charge of its own. */
 	NOPAL_ON(SEGMENT_LOST, windowed_cc_on_off_network,
@@ -172,7 +178,8 @@ static const struct nopal_binding windowed_cc_bindings[] = {
 		 .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(SEGMENT_DONE, windowed_cc_on_off_network,
 		 .kinds = NOPAL_CARRIED),
-	NOPAL_ON(TURN_END, windowed_cc_on_turn_end, .after = "flow_control"),
+	NOPAL_ON(TURN_END, windowed_cc_on_turn_end,
+		 .after = "flow_control|rate_mechanism"),
 	{ 0 },
 };
 

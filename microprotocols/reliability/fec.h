@@ -33,6 +33,7 @@ struct forward_error_correction {
 	struct nopal_handle *member;  /* k places */
 	struct nopal__block outgoing; /* the members, packed */
 	uint64_t newest;	      /* block that arrived */
+	uint32_t strays; /* arrivals in a row that were far from it */
 	struct nopal__block
 		*blocks;  /* as many as `blocks` says; on first use */
 	uint8_t *rebuilt; /* n - k symbols; on first use */

@@ -5,8 +5,20 @@
  */
 #include "fec.h"
 
-/* Block numbers travel truncated: none is farther than this from its like. */
-#define FEC_REACH (UINT64_C(1) << (8 * FEC_BLOCK_BYTES - 1))
+/* So many arrivals in a row from far away show that the sender is there, and no
+ * fewer: a stray number must not make all others old. */
+enum { FEC_STRAYS = 8 };
+
+/* Is the block one that can come next, or one of the last? */
+static bool fec_is_near(struct forward_error_correction *self, uint64_t number,
+			uint64_t blocks)
+{
+	bool is_near = number > self->newest ? number - self->newest <= blocks
+					     : self->newest - number < blocks;
+
+	self->strays = is_near ? 0 : self->strays + 1;
+	return is_near;
+}
 
 struct nopal__block *nopal__fec_find(struct nopal_session *session,
 				     const struct nopal_part *part,
@@ -18,15 +30,15 @@ struct nopal__block *nopal__fec_find(struct nopal_session *session,
 	uint64_t blocks = (uint64_t)set->blocks;
 	struct nopal__block *block;
 
-	if (number < FEC_FIRST_BLOCK || number > self->newest + FEC_REACH ||
-	    (number < self->newest && self->newest - number >= blocks))
+	if (number < FEC_FIRST_BLOCK ||
+	    (!fec_is_near(self, number, blocks) && self->strays < FEC_STRAYS))
 		return NULL;
 	if (!self->blocks)
 		self->blocks =
 			nopal_alloc(session, blocks * sizeof(*self->blocks));
 	if (!self->blocks)
 		return NULL;
-	if (number > self->newest) {
+	if (number > self->newest || self->strays) {
 		self->newest = number;
 		nopal_serial_seen(session, part, FEC_BLOCK, number);
 	}

@@ -3,71 +3,218 @@
  * duplicate_ack -- later segments arrived, so an earlier one is lost.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B and figure 3; RFC
- *            5681, section 3.2; RFC 9002, section 6.1.1.
- * Differs:   counts how far the peer's largest packet number is past a
- *            departure instead of counting acknowledgements: what the peer
- *            acknowledges in one stroke is not undercounted, and a resend can
- *            be found lost too.
+ *            5681, section 3.2; RFC 6675, section 4; RFC 8985, section 6.
+ * Differs:   counts departures that overtook one instead of acknowledgements:
+ *            what the peer acknowledges in one stroke is not undercounted, a
+ *            resend can be found lost too, after a round trip, and one that
+ *            jumped far ahead makes no others lost.  Where a resend turns out
+ *            to have been for nothing, the path reorders: from then on it waits
+ *            longer, in steps of a quarter of the shortest round trip, up to a
+ *            whole one.
  * Needs:     acknowledgement.
  * Provides:  loss_detection.
  * Excludes:  nothing.
- * Handles:   ACK_PROCESSED.
+ * Handles:   ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED.
  * Raises:    SEGMENT_LOST.
  * Holds:     nothing.
  * Wire:      nothing.
- * Shares:    nothing.
+ * Shares:    reads smoothed_rtt_ns, minimum_rtt_ns (optional, 0): without them
+ *            it does not adapt.
  * Parameters: threshold (default 3): departures that overtook one before it
- *            counts as lost.
+ *            counts as lost;
+ *            adapt (default on): wait longer where the path reorders.
  */
 #include "microprotocol.h"
 
 struct duplicate_ack_parameters {
-	int64_t threshold;
+	int64_t threshold, adapt;
 };
 
-static void duplicate_ack_lost(struct nopal_session *session,
-			       uint64_t packet_number,
-			       struct nopal_handle handle)
-{
-	struct nopal_segment *segment;
+enum { DUPLICATE_ACK_SMOOTHED, DUPLICATE_ACK_MINIMUM }; /* shared variables */
+enum { DUPLICATE_ACK_JUDGE };				/* timers */
 
-	nopal_departure_settle(session, packet_number);
-	segment = nopal_segment_find(session, handle);
-	if (segment)
-		nopal_raise_SEGMENT_LOST(session, segment);
+enum {
+	DUPLICATE_ACK_NEWEST = 16, /* arrivals that are remembered */
+	DUPLICATE_ACK_STEPS = 4,   /* of patience in a round trip */
+};
+
+struct duplicate_ack {
+	uint64_t largest;    /* packet number that the peer reported */
+	uint64_t adapted_at; /* packets that had left when patience grew last */
+	int64_t patience_ns; /* with departures that were overtaken */
+	int64_t newest_ns;   /* departure of the newest arrival */
+	bool selective;	     /* the peer reports what lies above the floor */
+	uint32_t count;
+	uint64_t newest[DUPLICATE_ACK_NEWEST]; /* that arrived, largest first */
+};
+
+/* -------------------------------------------------------------- what arrived */
+
+/* Arrivals that must be newer than a departure that is lost. */
+static uint32_t duplicate_ack_votes(const struct nopal_part *part)
+{
+	const struct duplicate_ack_parameters *set = nopal_parameters(part);
+
+	return set->threshold < DUPLICATE_ACK_NEWEST ? (uint32_t)set->threshold
+						     : DUPLICATE_ACK_NEWEST;
 }
 
-/* What the acknowledgement did not report and is old enough is lost.  Each
- * departure is settled once, so the walk is short. */
-static void duplicate_ack_all(struct nopal_session *session, uint64_t until)
+static enum nopal_verdict duplicate_ack_on_ack(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_ack *ack)
 {
-	uint64_t at = nopal_oldest_departure(session);
+	struct duplicate_ack *self = nopal_state(session, part);
 
-	for (; at <= until; at++) {
+	if (ack->largest > self->largest)
+		self->largest = ack->largest;
+	return NOPAL_CONTINUE;
+}
+
+static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes,
+				  const struct nopal_segment *segment)
+{
+	uint64_t number = segment->packet_number;
+	uint32_t at = self->count;
+
+	if (at == votes && number <= self->newest[--at])
+		return;
+	for (; at && self->newest[at - 1] < number; at--)
+		self->newest[at] = self->newest[at - 1];
+	self->newest[at] = number;
+	if (at == 0)
+		self->newest_ns = segment->departed_ns;
+	if (self->count < votes)
+		self->count++;
+}
+
+/* At most once a round trip. */
+static void duplicate_ack_adapt(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	const struct duplicate_ack_parameters *set = nopal_parameters(part);
+	struct duplicate_ack *self = nopal_state(session, part);
+	int64_t most_ns = nopal_shared(session, part, DUPLICATE_ACK_SMOOTHED);
+
+	if (!set->adapt || self->largest < self->adapted_at)
+		return;
+	self->adapted_at = nopal_next_packet_number(session);
+	self->patience_ns +=
+		nopal_shared(session, part, DUPLICATE_ACK_MINIMUM) /
+		DUPLICATE_ACK_STEPS;
+	if (self->patience_ns > most_ns)
+		self->patience_ns = most_ns;
+}
+
+/* Where the last departure cannot be what arrived, an earlier one did, which
+ * was given up too soon. */
+static enum nopal_verdict
+duplicate_ack_on_received(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct duplicate_ack *self = nopal_state(session, part);
+
+	if (segment->wanted || segment->packet_number > self->largest)
+		duplicate_ack_adapt(session, part);
+	else
+		duplicate_ack_arrived(self, duplicate_ack_votes(part), segment);
+	return NOPAL_CONTINUE;
+}
+
+/* ----------------------------------------------------------------- judgement */
+
+static void duplicate_ack_lost(struct nopal_session *session,
+			       struct nopal_segment *segment)
+{
+	nopal_segment_settle(session, segment);
+	nopal_raise_SEGMENT_LOST(session, segment);
+}
+
+/* Until when an overtaken departure may still come; now: no longer.  A resend
+ * gets a round trip in any case: whoever gave up its first departure too soon
+ * must not do the same to all that follow. */
+static int64_t duplicate_ack_until(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   const struct nopal_segment *segment)
+{
+	const struct duplicate_ack *self = nopal_state(session, part);
+	int64_t rtt_ns = nopal_shared(session, part, DUPLICATE_ACK_SMOOTHED);
+	int64_t left_ns = segment->departed_ns;
+
+	if (segment->departures == 1 &&
+	    (!self->patience_ns ||
+	     self->newest_ns - left_ns >= self->patience_ns))
+		return session->now_ns;
+	return left_ns + rtt_ns + self->patience_ns;
+}
+
+/* Departures are settled once, and the walk ends where one that is no resend may
+ * still come, so it is short. */
+static void duplicate_ack_all(struct nopal_session *session,
+			      const struct nopal_part *part, uint64_t end)
+{
+	int64_t again_ns = NOPAL_NEVER;
+
+	for (uint64_t at = nopal_oldest_departure(session); at <= end; at++) {
 		const struct nopal_departure *departure =
 			nopal_departure_find(session, at);
+		struct nopal_segment *segment;
+		int64_t until_ns;
 
-		if (departure && departure->open)
-			duplicate_ack_lost(session, at, departure->segment);
+		if (!departure || !departure->open)
+			continue;
+		segment = nopal_segment_find(session, departure->segment);
+		if (!segment)
+			continue;
+		until_ns = duplicate_ack_until(session, part, segment);
+		if (until_ns <= session->now_ns) {
+			duplicate_ack_lost(session, segment);
+			continue;
+		}
+		if (until_ns < again_ns)
+			again_ns = until_ns;
+		if (segment->departures == 1)
+			break;
 	}
+	if (again_ns != NOPAL_NEVER)
+		nopal_timer_start(session, part, DUPLICATE_ACK_JUDGE, again_ns);
 }
 
 /* Without a full report only the segment at the floor is known to be missing. */
 static void duplicate_ack_floor(struct nopal_session *session,
-				const struct nopal_ack *ack, uint64_t until)
+				const struct nopal_part *part,
+				const struct nopal_ack *ack, uint64_t end)
 {
 	const struct nopal_departure *departure;
-	const struct nopal_segment *segment;
+	struct nopal_segment *segment;
 
 	if (!ack->floor_segment.generation)
 		return;
 	segment = nopal_segment_find(session, ack->floor_segment);
-	if (!segment || segment->packet_number > until)
+	if (!segment || segment->packet_number > end)
 		return;
 	departure = nopal_departure_find(session, segment->packet_number);
-	if (departure && departure->open)
-		duplicate_ack_lost(session, segment->packet_number,
-				   ack->floor_segment);
+	if (departure && departure->open &&
+	    duplicate_ack_until(session, part, segment) <= session->now_ns)
+		duplicate_ack_lost(session, segment);
+}
+
+/* What enough arrivals have overtaken. */
+static void duplicate_ack_overtaken(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	const struct duplicate_ack_parameters *set = nopal_parameters(part);
+	const struct duplicate_ack *self = nopal_state(session, part);
+	uint32_t votes = duplicate_ack_votes(part);
+	uint64_t end;
+
+	if (self->count < votes || self->largest < (uint64_t)set->threshold)
+		return;
+	end = self->largest - (uint64_t)set->threshold;
+	if (end < self->newest[votes - 1])
+		duplicate_ack_all(session, part, end);
+	else if (self->newest[votes - 1])
+		duplicate_ack_all(session, part, self->newest[votes - 1] - 1);
 }
 
 static enum nopal_verdict
@@ -75,16 +222,25 @@ duplicate_ack_on_processed(struct nopal_session *session,
 			   const struct nopal_part *part, struct nopal_ack *ack)
 {
 	const struct duplicate_ack_parameters *set = nopal_parameters(part);
+	struct duplicate_ack *self = nopal_state(session, part);
 
-	if (ack->largest < (uint64_t)set->threshold)
-		return NOPAL_CONTINUE;
+	self->selective |= ack->selective;
 	if (ack->selective)
-		duplicate_ack_all(session,
-				  ack->largest - (uint64_t)set->threshold);
-	else
-		duplicate_ack_floor(session, ack,
+		duplicate_ack_overtaken(session, part);
+	else if (ack->largest >= (uint64_t)set->threshold)
+		duplicate_ack_floor(session, part, ack,
 				    ack->largest - (uint64_t)set->threshold);
 	return NOPAL_CONTINUE;
+}
+
+/* No ack came to judge by. */
+static void duplicate_ack_when_judge(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	const struct duplicate_ack *self = nopal_state(session, part);
+
+	if (self->selective)
+		duplicate_ack_overtaken(session, part);
 }
 
 static const struct nopal_parameter duplicate_ack_table[] = {
@@ -95,10 +251,17 @@ static const struct nopal_parameter duplicate_ack_table[] = {
 	  .least = "1",
 	  .most = "1000",
 	  .doc = "departures that overtook one before it counts as lost" },
+	{ .name = "adapt",
+	  .unit = NOPAL_SWITCH,
+	  .offset = offsetof(struct duplicate_ack_parameters, adapt),
+	  .initial = "on",
+	  .doc = "wait longer where the path reorders" },
 	{ 0 },
 };
 
 static const struct nopal_binding duplicate_ack_bindings[] = {
+	NOPAL_ON(ACK_FROM_NET, duplicate_ack_on_ack),
+	NOPAL_ON(SEGMENT_RECEIVED, duplicate_ack_on_received),
 	NOPAL_ON(ACK_PROCESSED, duplicate_ack_on_processed,
 		 .before = "congestion_policy"),
 	{ 0 },
@@ -111,11 +274,28 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 	.summary = "later segments arrived, so an earlier one is lost",
 	.provides = (const struct nopal_role[]){ { "loss_detection", false },
 						 { 0 } },
-	.needs = (const struct nopal_relation[]){
-		{ "acknowledgement", "it judges what was acknowledged" },
-		{ 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "it judges what was acknowledged" },
+			{ 0 } },
 	.parameters_size = sizeof(struct duplicate_ack_parameters),
 	.parameters = duplicate_ack_table,
+	.shared =
+		(const struct nopal_shared[]){
+			[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns",
+						     NOPAL_READ_OPTIONAL, 0,
+						     "a round trip" },
+			[DUPLICATE_ACK_MINIMUM] = { "minimum_rtt_ns",
+						    NOPAL_READ_OPTIONAL, 0,
+						    "the shortest round trip" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[DUPLICATE_ACK_JUDGE] = { "judge",
+						  duplicate_ack_when_judge },
+			{ 0 } },
 	.bindings = duplicate_ack_bindings,
 	.raises = (const char *const[]){ "SEGMENT_LOST", NULL },
+	.state_size = sizeof(struct duplicate_ack),
 };

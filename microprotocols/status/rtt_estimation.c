@@ -28,7 +28,8 @@ struct rtt_estimation_parameters {
 	int64_t initial_ns, minimum_ns, maximum_ns;
 };
 
-enum { /* shared variables */
+/* shared variables */
+enum {
 	RTT_ESTIMATION_SMOOTHED,
 	RTT_ESTIMATION_VARIANCE,
 	RTT_ESTIMATION_MINIMUM,
@@ -63,11 +64,10 @@ static void rtt_estimation_share_timeout(struct nopal_session *session,
 	if (spread_ns < RTT_ESTIMATION_GRANULARITY_NS)
 		spread_ns = RTT_ESTIMATION_GRANULARITY_NS;
 	nopal_share(session, part, RTT_ESTIMATION_TIMEOUT,
-		    rtt_estimation_clamp(
-			    nopal_shared(session, part,
-					 RTT_ESTIMATION_SMOOTHED) +
-				    spread_ns,
-			    set->minimum_ns, set->maximum_ns));
+		    rtt_estimation_clamp(nopal_shared(session, part,
+						      RTT_ESTIMATION_SMOOTHED) +
+						 spread_ns,
+					 set->minimum_ns, set->maximum_ns));
 }
 
 static void rtt_estimation_smooth(struct nopal_session *session,
@@ -75,17 +75,17 @@ static void rtt_estimation_smooth(struct nopal_session *session,
 {
 	int64_t smoothed = nopal_shared(session, part, RTT_ESTIMATION_SMOOTHED);
 	int64_t variance = nopal_shared(session, part, RTT_ESTIMATION_VARIANCE);
-	int64_t error = smoothed > rtt_ns ? smoothed - rtt_ns :
-					    rtt_ns - smoothed;
+	int64_t error =
+		smoothed > rtt_ns ? smoothed - rtt_ns : rtt_ns - smoothed;
 
 	if (smoothed == 0) {
 		smoothed = rtt_ns;
 		variance = rtt_ns / 2;
 	} else {
-		variance += (error - variance) /
-			    (1 << RTT_ESTIMATION_BETA_SHIFT);
-		smoothed += (rtt_ns - smoothed) /
-			    (1 << RTT_ESTIMATION_ALPHA_SHIFT);
+		variance +=
+			(error - variance) / (1 << RTT_ESTIMATION_BETA_SHIFT);
+		smoothed +=
+			(rtt_ns - smoothed) / (1 << RTT_ESTIMATION_ALPHA_SHIFT);
 	}
 	nopal_share(session, part, RTT_ESTIMATION_SMOOTHED, smoothed);
 	nopal_share(session, part, RTT_ESTIMATION_VARIANCE, variance);
@@ -172,25 +172,35 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 	.family = "status",
 	.summary = "how long a round trip takes, and how long to wait for one",
 	.provides = (const struct nopal_role[]){ { "rtt", true }, { 0 } },
-	.needs = (const struct nopal_relation[]){
-		{ "acknowledgement", "acknowledgements are its samples" },
-		{ 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "acknowledgements are its samples" },
+			{ 0 } },
 	.parameters_size = sizeof(struct rtt_estimation_parameters),
 	.parameters = rtt_estimation_table,
 	.validate = rtt_estimation_validate,
-	.shared = (const struct nopal_shared[]){
-		[RTT_ESTIMATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_WRITE, 0,
-					      "0 before the first sample" },
-		[RTT_ESTIMATION_VARIANCE] = { "rtt_variance_ns", NOPAL_WRITE, 0,
-					      "mean deviation of samples" },
-		[RTT_ESTIMATION_MINIMUM] = { "minimum_rtt_ns", NOPAL_WRITE, 0,
-					     "the shortest seen" },
-		[RTT_ESTIMATION_LATEST] = { "latest_rtt_ns", NOPAL_WRITE, 0,
-					    "the last sample" },
-		[RTT_ESTIMATION_TIMEOUT] = { "timeout_ns", NOPAL_WRITE,
-					     NOPAL_SECOND,
-					     "how long to wait for a status" },
-		{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[RTT_ESTIMATION_SMOOTHED] = { "smoothed_rtt_ns",
+						      NOPAL_WRITE, 0,
+						      "0 before the first "
+						      "sample" },
+			[RTT_ESTIMATION_VARIANCE] = { "rtt_variance_ns",
+						      NOPAL_WRITE, 0,
+						      "mean deviation of "
+						      "samples" },
+			[RTT_ESTIMATION_MINIMUM] = { "minimum_rtt_ns",
+						     NOPAL_WRITE, 0,
+						     "the shortest seen" },
+			[RTT_ESTIMATION_LATEST] = { "latest_rtt_ns",
+						    NOPAL_WRITE, 0,
+						    "the last sample" },
+			[RTT_ESTIMATION_TIMEOUT] = { "timeout_ns", NOPAL_WRITE,
+						     NOPAL_SECOND,
+						     "how long to wait for a "
+						     "status" },
+			{ 0 } },
 	.bindings = rtt_estimation_bindings,
 	.open = rtt_estimation_open,
 };

@@ -26,10 +26,12 @@ struct nopal_core;
 /* Datagrams that arrived together from one address. */
 struct nopal_arrival {
 	struct nopal_address from;
-	struct nopal_buffer *buffer; /* the world's reference; the core takes its own */
-	uint8_t *bytes;		     /* in `buffer`; the core may change them */
+	struct nopal_buffer
+		*buffer; /* the world's reference; the core takes its own */
+	uint8_t *bytes;	 /* in `buffer`; the core may change them */
 	uint32_t length;
-	uint32_t stride; /* each datagram's bytes, the last may be shorter; 0: one */
+	uint32_t
+		stride; /* each datagram's bytes, the last may be shorter; 0: one */
 };
 
 /* Datagrams that leave together to one address. */
@@ -49,12 +51,15 @@ enum nopal_transmitted {
 
 struct nopal_world_ops {
 	const char *name;
-	int64_t (*clock)(struct nopal_world *world); /* for calls from outside a batch */
+	int64_t (*clock)(
+		struct nopal_world *world); /* for calls from outside a batch */
 	uint64_t (*random)(struct nopal_world *world);
 	/* Opens the port and sets endpoint->port and endpoint->local. */
-	int (*port_open)(struct nopal_world *world, struct nopal_endpoint *endpoint,
+	int (*port_open)(struct nopal_world *world,
+			 struct nopal_endpoint *endpoint,
 			 struct nopal_problems *problems);
-	void (*port_close)(struct nopal_world *world, struct nopal_endpoint *endpoint);
+	void (*port_close)(struct nopal_world *world,
+			   struct nopal_endpoint *endpoint);
 	enum nopal_transmitted (*transmit)(struct nopal_world *world,
 					   struct nopal_endpoint *endpoint,
 					   const struct nopal_train *train);
@@ -71,9 +76,10 @@ struct nopal_world {
 	struct nopal_endpoint *endpoints;
 	struct nopal_tracer *tracer;
 	bool in_core; /* between entering and leaving the core */
-	struct nopal_core *touched, **touched_end; /* see TURN_END before the turn ends */
-	struct nopal_core *ended;		   /* are freed after it */
-	struct nopal_endpoint *unflushed;	   /* have a train to send */
+	struct nopal_core *touched,
+		**touched_end;	  /* see TURN_END before the turn ends */
+	struct nopal_core *ended; /* are freed after it */
+	struct nopal_endpoint *unflushed; /* have a train to send */
 };
 
 /* The world-facing part of an endpoint: first member of the core's struct. */
@@ -85,12 +91,14 @@ struct nopal_port {
 };
 struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint);
 
-void nopal__world_init(struct nopal_world *world, const struct nopal_world_ops *ops);
+void nopal__world_init(struct nopal_world *world,
+		       const struct nopal_world_ops *ops);
 void nopal__world_fini(struct nopal_world *world); /* closes all endpoints */
 
 /* Entry points of the core.  The world has set world->now_ns. */
 void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
-			     const struct nopal_arrival *arrivals, size_t count);
+			     const struct nopal_arrival *arrivals,
+			     size_t count);
 void nopal__endpoint_writable(struct nopal_endpoint *endpoint);
 void nopal__world_wake(struct nopal_world *world);
 /* NOPAL_NEVER when nothing is armed. */

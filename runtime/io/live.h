@@ -4,6 +4,7 @@
  *
  *   live.c          the world itself: libevent's events, wake-ups, budgets
  *   live_socket.c   one UDP socket: options, trains out, batches in
+ *   live_inbox.c    batches that arrive at a socket
  *   live_pool.c     blocks that datagrams land in
  *   live_address.c  addresses as text and as the kernel's
  *   blocking.c      the blocking calls, on a loop in a thread of its own
@@ -76,6 +77,8 @@ struct live_socket {
 	char text[LIVE_TEXT_BYTES];
 };
 
+int nopal__live_inbox_init(struct live_socket *sock);
+void nopal__live_inbox_fini(struct live_socket *sock);
 /* Opens, binds and tunes; sets *ret_local.  Negative: errno value. */
 int nopal__live_socket_open(struct live_socket *sock,
 			    const struct nopal_address *local,

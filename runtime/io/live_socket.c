@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_socket.c -- one UDP socket: trains out, batches in.
+ * live_socket.c -- one UDP socket: its options, and trains out.
  *
  * Out: a train is one sendmsg with UDP_SEGMENT.  Where the kernel or the device
  * refuses that, the socket falls back to sendmmsg for good, and says so in its
  * text.  A train that went half is finished from a copy, so that the caller
  * never sends a datagram twice.
- *
- * In: with UDP_GRO one receive brings up to 64 KiB of equal datagrams; it lands
- * in the rest of a block and stays there.  Where receives are small, as acks
- * are or where GRO is refused, one recvmmsg fetches many and they are copied
- * together: a small copy is cheaper than a system call and than a pinned slot.
  *
  * Errors are classed, never fatal: busy (EAGAIN, ENOBUFS), too big (EMSGSIZE),
  * and soft, which is all the rest: ICMP can be forged, and only the protocol's
@@ -28,28 +23,6 @@ enum {
 	SOCKET_SEND_BYTES =
 		4 << 20, /* asked for; what was granted is read back */
 	SOCKET_RECEIVE_BYTES = 8 << 20,
-	SOCKET_SMALL_BYTES = 4 << 10, /* receives below are copied together */
-	SOCKET_SLOT_BYTES =
-		LIVE_RECEIVE_BYTES + 128, /* slots do not share cache sets */
-	SOCKET_ALIGN = 64,		  /* arrivals begin on a cache line */
-	SOCKET_ERRORS_IN_A_ROW = 4, /* receive errors that end a gathering */
-};
-
-union socket_control {
-	struct cmsghdr align;
-	char room[CMSG_SPACE(sizeof(int))];
-};
-
-struct live_inbox {
-	struct live_pool *pool;
-	struct nopal_buffer *block; /* that receives land in */
-	uint32_t used;
-	bool small; /* recent receives were: fetch many a call */
-	uint8_t *slots;
-	struct mmsghdr headers[LIVE_BATCH_RECEIVES];
-	struct iovec vectors[LIVE_BATCH_RECEIVES];
-	union live_sockaddr from[LIVE_BATCH_RECEIVES];
-	union socket_control control[LIVE_BATCH_RECEIVES];
 };
 
 /* ----------------------------------------------------------------- opening */
@@ -120,22 +93,6 @@ static int socket_bind(struct live_socket *sock,
 	return 0;
 }
 
-static int inbox_init(struct live_socket *sock)
-{
-	struct live_inbox *inbox = calloc(1, sizeof(*inbox));
-
-	if (!inbox)
-		return -ENOMEM;
-	inbox->pool = nopal__live_pool_new();
-	if (!inbox->pool) {
-		free(inbox);
-		return -ENOMEM;
-	}
-	inbox->small = true;
-	sock->inbox = inbox;
-	return 0;
-}
-
 int nopal__live_socket_open(struct live_socket *sock,
 			    const struct nopal_address *local,
 			    struct nopal_address *ret_local)
@@ -148,7 +105,7 @@ int nopal__live_socket_open(struct live_socket *sock,
 			  SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (sock->fd < 0)
 		return -errno;
-	error = inbox_init(sock);
+	error = nopal__live_inbox_init(sock);
 	if (!error)
 		error = socket_bind(sock, local, ret_local);
 	if (error) {
@@ -161,12 +118,7 @@ int nopal__live_socket_open(struct live_socket *sock,
 
 void nopal__live_socket_close(struct live_socket *sock)
 {
-	if (sock->inbox) {
-		nopal_buffer_unref(sock->inbox->block);
-		nopal__live_pool_drop(sock->inbox->pool);
-		free(sock->inbox->slots);
-		free(sock->inbox);
-	}
+	nopal__live_inbox_fini(sock);
 	free(sock->rest);
 	close(sock->fd);
 	memset(sock, 0, sizeof(*sock));
@@ -194,233 +146,6 @@ const char *nopal__live_socket_text(struct live_socket *sock)
 		 "%.48s%.48ssndbuf %d rcvbuf %d", gso, gro, sock->send_bytes,
 		 sock->receive_bytes);
 	return sock->text;
-}
-
-/* --------------------------------------------------------------- receiving */
-
-static void inbox_header(struct live_inbox *inbox, unsigned at, uint8_t *bytes,
-			 size_t room)
-{
-	struct msghdr *header = &inbox->headers[at].msg_hdr;
-
-	inbox->vectors[at] =
-		(struct iovec){ .iov_base = bytes, .iov_len = room };
-	*header = (struct msghdr){
-		.msg_name = &inbox->from[at],
-		.msg_namelen = sizeof(inbox->from[at]),
-		.msg_iov = &inbox->vectors[at],
-		.msg_iovlen = 1,
-		.msg_control = &inbox->control[at],
-		.msg_controllen = sizeof(inbox->control[at]),
-	};
-}
-
-/* How long the datagrams are that GRO put together; 0: there is one. */
-static uint32_t inbox_stride(struct msghdr *header, uint32_t length)
-{
-	int stride = 0;
-
-	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at;
-	     at = CMSG_NXTHDR(header, at)) {
-		if (at->cmsg_level == SOL_UDP && at->cmsg_type == UDP_GRO)
-			memcpy(&stride, CMSG_DATA(at), sizeof(stride));
-	}
-	return stride > 0 && (uint32_t)stride < length ? (uint32_t)stride : 0;
-}
-
-/* Worth handing on?  Others were counted. */
-static bool inbox_good(struct live_socket *sock, const struct msghdr *header,
-		       size_t length)
-{
-	if (header->msg_flags & MSG_TRUNC) {
-		sock->truncated++;
-		return false;
-	}
-	if (length == 0)
-		sock->empty++;
-	return length > 0;
-}
-
-/* Makes sure that the block has room for the longest receive. */
-static bool inbox_block(struct live_inbox *inbox)
-{
-	if (inbox->block &&
-	    LIVE_BLOCK_BYTES - inbox->used >= LIVE_RECEIVE_BYTES)
-		return true;
-	nopal_buffer_unref(inbox->block);
-	inbox->used = 0;
-	inbox->block = nopal__live_pool_take(inbox->pool);
-	return inbox->block != NULL;
-}
-
-static void inbox_advance(struct live_inbox *inbox, uint32_t bytes)
-{
-	inbox->used = (inbox->used + bytes + SOCKET_ALIGN - 1) &
-		      ~(uint32_t)(SOCKET_ALIGN - 1);
-}
-
-static void inbox_arrival(struct live_inbox *inbox, unsigned header,
-			  uint32_t length, struct nopal_arrival *ret_arrival)
-{
-	nopal__live_address_from(&inbox->from[header], &ret_arrival->from);
-	ret_arrival->buffer = nopal_buffer_ref(inbox->block);
-	ret_arrival->bytes = inbox->block->bytes + inbox->used;
-	ret_arrival->length = length;
-	ret_arrival->stride =
-		inbox_stride(&inbox->headers[header].msg_hdr, length);
-	inbox_advance(inbox, length);
-}
-
-/* An error of a receive is an echo of something sent: it costs budget only. */
-static bool inbox_goes_on(struct live_socket *sock, unsigned *errors)
-{
-	if (errno == EAGAIN || errno == EWOULDBLOCK) {
-		sock->dry = true;
-		return false;
-	}
-	if (errno != EINTR)
-		sock->soft_errors++;
-	return ++*errors < SOCKET_ERRORS_IN_A_ROW;
-}
-
-static size_t inbox_gather_in_place(struct live_socket *sock,
-				    struct nopal_arrival *arrivals)
-{
-	struct live_inbox *inbox = sock->inbox;
-	size_t count = 0, bytes = 0;
-	unsigned errors = 0;
-
-	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES && inbox_block(inbox);
-	     i++) {
-		ssize_t length;
-
-		inbox_header(inbox, 0, inbox->block->bytes + inbox->used,
-			     LIVE_RECEIVE_BYTES);
-		length = recvmsg(sock->fd, &inbox->headers[0].msg_hdr,
-				 MSG_DONTWAIT);
-		if (length < 0) {
-			if (!inbox_goes_on(sock, &errors))
-				break;
-			continue;
-		}
-		if (!inbox_good(sock, &inbox->headers[0].msg_hdr,
-				(size_t)length))
-			continue;
-		inbox_arrival(inbox, 0, (uint32_t)length, &arrivals[count++]);
-		bytes += (size_t)length;
-	}
-	inbox->small = bytes < count * SOCKET_SMALL_BYTES || !sock->gro;
-	return count;
-}
-
-/* Does a datagram continue the train of the arrival before it? */
-static bool inbox_continues(const struct nopal_arrival *before,
-			    const struct nopal_address *from, uint32_t length)
-{
-	uint32_t stride = before->stride ? before->stride : before->length;
-
-	return length <= stride && before->length % stride == 0 &&
-	       before->length + length <= LIVE_RECEIVE_BYTES &&
-	       nopal_address_equal(&before->from, from);
-}
-
-/* Copies what lies in a slot behind the others, as a train where it can. */
-static bool inbox_copy(struct live_inbox *inbox, unsigned slot, uint32_t length,
-		       struct nopal_arrival *arrivals, size_t *count,
-		       uint32_t *tail)
-{
-	struct nopal_arrival *last = *count ? &arrivals[*count - 1] : NULL;
-	const uint8_t *bytes = inbox->vectors[slot].iov_base;
-	struct nopal_address from;
-
-	nopal__live_address_from(&inbox->from[slot], &from);
-	if (last && last->buffer == inbox->block &&
-	    inbox_stride(&inbox->headers[slot].msg_hdr, length) == 0 &&
-	    inbox_continues(last, &from, length) &&
-	    *tail + length <= LIVE_BLOCK_BYTES) {
-		if (last->stride == 0)
-			last->stride = last->length;
-		last->length += length;
-	} else {
-		if (!inbox_block(inbox))
-			return false;
-		*tail = inbox->used;
-		inbox_arrival(inbox, slot, length, &arrivals[(*count)++]);
-	}
-	memcpy(inbox->block->bytes + *tail, bytes, length);
-	*tail += length;
-	inbox->used = *tail;
-	inbox_advance(inbox, 0);
-	return true;
-}
-
-static int inbox_fetch(struct live_socket *sock)
-{
-	struct live_inbox *inbox = sock->inbox;
-	unsigned errors = 0;
-	int fetched;
-
-	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES; i++)
-		inbox_header(inbox, i,
-			     inbox->slots + (size_t)i * SOCKET_SLOT_BYTES,
-			     LIVE_RECEIVE_BYTES);
-	do {
-		fetched = recvmmsg(sock->fd, inbox->headers,
-				   LIVE_BATCH_RECEIVES, MSG_DONTWAIT, NULL);
-	} while (fetched < 0 && inbox_goes_on(sock, &errors));
-	sock->dry = fetched < LIVE_BATCH_RECEIVES;
-	return fetched;
-}
-
-static size_t inbox_gather_small(struct live_socket *sock,
-				 struct nopal_arrival *arrivals)
-{
-	struct live_inbox *inbox = sock->inbox;
-	size_t count = 0;
-	uint32_t tail = 0;
-	int fetched = inbox_fetch(sock);
-
-	for (int i = 0; i < fetched; i++) {
-		uint32_t length = inbox->headers[i].msg_len;
-
-		if (!inbox_good(sock, &inbox->headers[i].msg_hdr, length))
-			continue;
-		if (!inbox_copy(inbox, (unsigned)i, length, arrivals, &count,
-				&tail))
-			break;
-		if (length > SOCKET_SMALL_BYTES)
-			inbox->small = !sock->gro;
-	}
-	return count;
-}
-
-size_t nopal__live_socket_gather(struct live_socket *sock,
-				 struct nopal_arrival *arrivals)
-{
-	struct live_inbox *inbox = sock->inbox;
-
-	sock->truncated = 0;
-	sock->empty = 0;
-	sock->soft_errors = 0;
-	sock->dry = false;
-	if (inbox->small && !inbox->slots)
-		inbox->slots =
-			malloc((size_t)LIVE_BATCH_RECEIVES * SOCKET_SLOT_BYTES);
-	if (inbox->small && inbox->slots)
-		return inbox_gather_small(sock, arrivals);
-	return inbox_gather_in_place(sock, arrivals);
-}
-
-void nopal__live_socket_gave(struct live_socket *sock,
-			     const struct nopal_arrival *arrivals, size_t count)
-{
-	struct live_inbox *inbox = sock->inbox;
-
-	for (size_t i = 0; i < count; i++)
-		nopal_buffer_unref(arrivals[i].buffer);
-	if (inbox->block && inbox->block->references == 1)
-		inbox->used =
-			0; /* nobody kept a byte: the same warm lines again */
 }
 
 /* ----------------------------------------------------------------- sending */

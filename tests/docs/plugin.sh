@@ -15,9 +15,9 @@ meson install -C "$build" --no-rebuild --destdir "$folder/root" >"$folder/log" 2
 	{ cat "$folder/log"; exit 1; }
 pc=$(find "$folder/root" -name nopal.pc)
 [ -n "$pc" ] || { echo "no nopal.pc was installed"; exit 1; }
-PKG_CONFIG_LIBDIR=$(dirname "$pc")
+PKG_CONFIG_PATH=$(dirname "$pc")
 PKG_CONFIG_SYSROOT_DIR=$folder/root
-export PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
+export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 program=$(find "$folder/root" -path '*/bin/nopal')
 LD_LIBRARY_PATH=$(dirname "$(find "$folder/root" -name 'libnopal.so.0' | head -1)")
 export LD_LIBRARY_PATH

@@ -279,7 +279,8 @@ static void compare_wire(struct page *page)
 	for (const struct nopal_kind *kind = it->kinds; kind && kind->name;
 	     kind++)
 		names_add(&names, kind->name, strlen(kind->name));
-	if (it->seal || it->admission) /* bytes without a name of their own */
+	if (names.count ==
+	    0) /* bytes without a name: a trailer, lengths in bodies */
 		return;
 	compare(page, "Wire:", &names, false, false);
 }

@@ -31,14 +31,17 @@ static uint64_t deliveries(const char *config, const char *link, uint64_t order)
 {
 	struct oracle oracle;
 	const struct oracle_run run = {
-		.config = config, .link = link, .seed = 7, .messages = MESSAGES,
+		.config = config,
+		.link = link,
+		.seed = 7,
+		.messages = MESSAGES,
 		.patience_ns = 300 * NOPAL_SECOND,
 	};
 
 	nopal__order_seed = order;
 	if (!oracle_run(&oracle, &run))
-		fail_msg("%s, order %llu: %s", config, (unsigned long long)order,
-			 oracle.violation);
+		fail_msg("%s, order %llu: %s", config,
+			 (unsigned long long)order, oracle.violation);
 	nopal__order_seed = 0;
 	assert_true(oracle.receiver.delivered > 0);
 	return oracle.receiver.hash;
@@ -48,11 +51,12 @@ static void test_undeclared_orders_do_not_matter(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint64_t expected = deliveries(cases[i].config, cases[i].link, 0);
+		uint64_t expected =
+			deliveries(cases[i].config, cases[i].link, 0);
 
 		for (uint64_t order = 1; order <= ORDERS; order++)
-			assert_true(deliveries(cases[i].config, cases[i].link, order) ==
-				    expected);
+			assert_true(deliveries(cases[i].config, cases[i].link,
+					       order) == expected);
 	}
 }
 

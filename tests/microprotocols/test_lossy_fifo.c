@@ -10,7 +10,7 @@
 enum { MESSAGES = 6 };
 
 /* The runtime's timers fire at most one tick late. */
-#define TICK_NS (2 * NOPAL_MICROSECOND)
+#define TICK_NS	 (2 * NOPAL_MICROSECOND)
 #define DELAY_NS (100 * NOPAL_MILLISECOND)
 
 static const char ORDERED[] = "transport_driver {}\nfixed_size {}\n"
@@ -69,7 +69,8 @@ static void model_time(int64_t now_ns)
 
 		for (uint32_t i = 0; i < model.waits; i++)
 			if (model.waiting[i].time_ns <= now_ns &&
-			    (!first || model.waiting[i].time_ns < first->time_ns))
+			    (!first ||
+			     model.waiting[i].time_ns < first->time_ns))
 				first = &model.waiting[i];
 		if (!first)
 			return;
@@ -93,8 +94,8 @@ static void assert_as_model(void)
 {
 	assert_int_equal(rig.opener.delivered, model.deliveries);
 	for (uint32_t i = 0; i < model.deliveries; i++) {
-		int64_t late_ns = rig.opener.delivered_ns[i] -
-				  model.delivered[i].time_ns;
+		int64_t late_ns =
+			rig.opener.delivered_ns[i] - model.delivered[i].time_ns;
 
 		assert_delivered(&rig.opener, i, model.delivered[i].number);
 		assert_in_range(late_ns, 0, TICK_NS);
@@ -174,10 +175,12 @@ static void test_a_late_message_is_discarded(void **state)
 	assert_int_equal(rig.opener.delivered, 1);
 	arrive(&rig.opener, part, 1);
 	arrive(&rig.opener, part, 2);
+	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 1);
-	assert_int_equal(nopal_session_counters(rig.opener.session)->messages_discarded,
-			 2);
+	assert_int_equal(
+		nopal_session_counters(rig.opener.session)->messages_discarded,
+		2);
 	rig_close(&rig);
 }
 
@@ -214,8 +217,9 @@ static void test_what_overlaps_is_discarded(void **state)
 static void test_when_full_the_first_gap_is_given_up(void **state)
 {
 	(void)state;
-	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
-		     "lossy_fifo { waiting = 3 }\n");
+	ordered_open(
+		"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		"lossy_fifo { waiting = 3 }\n");
 	arrive(&rig.opener, part, 3);
 	arrive(&rig.opener, part, 4);
 	arrive(&rig.opener, part, 7);
@@ -247,8 +251,9 @@ static void test_what_waits_goes_when_the_peer_closed(void **state)
 static void test_the_delay_is_shared(void **state)
 {
 	(void)state;
-	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
-		     "lossy_fifo { delay = 42ms }\n");
+	ordered_open(
+		"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		"lossy_fifo { delay = 42ms }\n");
 	assert_int_equal(rig_shared(rig.opener.session, "playout_delay_ns"),
 			 42 * NOPAL_MILLISECOND);
 	rig_close(&rig);
@@ -287,9 +292,10 @@ static void test_excludes_reliability(void **state)
 	char text[4096];
 
 	(void)state;
-	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
-				"sequenced_segments {}\nlossy_fifo {}\nretransmit {}\n",
-				text, sizeof(text)));
+	assert_true(rig_refused(
+		"transport_driver {}\nfixed_size {}\n"
+		"sequenced_segments {}\nlossy_fifo {}\nretransmit {}\n",
+		text, sizeof(text)));
 	assert_non_null(strstr(text, "lossy"));
 }
 

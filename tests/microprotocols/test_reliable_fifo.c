@@ -78,7 +78,8 @@ static void test_duplicates_are_discarded(void **state)
 		assert_int_equal(it.rig.opener.delivered, MESSAGES);
 		base += MESSAGES;
 	} while (next_order(order, MESSAGES));
-	assert_int_equal(nopal_session_counters(it.rig.opener.session)->messages_discarded,
+	assert_int_equal(nopal_session_counters(it.rig.opener.session)
+				 ->messages_discarded,
 			 720 * 15);
 	assert_int_equal(nopal__core(it.rig.opener.session)->messages.alive, 0);
 	rig_close(&it.rig);
@@ -115,8 +116,9 @@ static void test_a_message_without_a_number_is_discarded(void **state)
 static void test_what_waits_is_bounded(void **state)
 {
 	(void)state;
-	ordered_open("transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
-		     "reliable_fifo { waiting = 3 }\n");
+	ordered_open(
+		"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		"reliable_fifo { waiting = 3 }\n");
 	for (uint64_t number = 2; number <= 4; number++)
 		arrive(&it.rig.opener, it.part, number);
 	assert_int_equal(it.rig.opener.ended, 0);
@@ -158,6 +160,9 @@ static void test_order_across_a_link(void **state)
 	      "reliable_fifo {}\n");
 	cross("transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 	      "sequenced_messages {}\nreliable_fifo {}\n");
+	cross("virtual_circuit {}\ntransport_driver {}\nfixed_size {}\n"
+	      "sequenced_segments {}\nsequenced_messages {}\nreliable_fifo "
+	      "{}\n");
 }
 
 static void test_needs_numbers(void **state)
@@ -165,8 +170,9 @@ static void test_needs_numbers(void **state)
 	char text[1024];
 
 	(void)state;
-	assert_true(rig_refused("transport_driver {}\nfixed_size {}\nreliable_fifo {}\n",
-				text, sizeof(text)));
+	assert_true(rig_refused(
+		"transport_driver {}\nfixed_size {}\nreliable_fifo {}\n", text,
+		sizeof(text)));
 	assert_non_null(strstr(text, "reliable_fifo"));
 }
 

@@ -93,8 +93,9 @@ static const struct nopal_microprotocol lab = {
 	.summary = "handlers for the test of events",
 	.bindings = lab_bindings,
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
-	.holds = (const struct nopal_hold[]){
-		{ "the test", NOPAL_DEALLOCATE, NOPAL_DATA, false }, { 0 } },
+	.holds = (const struct nopal_hold[]){ { "the test", NOPAL_DEALLOCATE,
+						NOPAL_DATA, false },
+					      { 0 } },
 };
 
 static struct rig rig;
@@ -111,7 +112,8 @@ static int setup(void **state)
 	nopal_problems_fini(&problems);
 	memset(seen, 0, sizeof(seen));
 	stop_at_b = false;
-	rig_open(&rig, "transport_driver {}\nfixed_size {}\nlab {}\na_tap {}\n", NULL);
+	rig_open(&rig, "transport_driver {}\nfixed_size {}\nlab {}\na_tap {}\n",
+		 NULL);
 	rig_send(&rig, "x");
 	segment = rig_segment(rig.opener.session, 2);
 	return segment ? 0 : -1;
@@ -133,10 +135,12 @@ static void test_handlers_run_in_order(void **state)
 
 static void test_stop_hides_the_event_from_later_handlers(void **state)
 {
-	static const struct nopal_binding extra = NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
+	static const struct nopal_binding extra =
+		NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
 
 	(void)state;
-	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"), &extra);
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
+		   &extra);
 	stop_at_b = true;
 	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
 	assert_string_equal(seen, "ab");
@@ -152,7 +156,8 @@ static void test_queued_raises_run_after_the_current_one(void **state)
 static void test_delayed_raise_comes_in_time(void **state)
 {
 	(void)state;
-	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 5 * NOPAL_MILLISECOND);
+	nopal_delay_SEGMENT_LOST(rig.opener.session, segment,
+				 5 * NOPAL_MILLISECOND);
 	rig_run(&rig, 4 * NOPAL_MILLISECOND);
 	assert_string_equal(seen, "");
 	rig_run(&rig, 2 * NOPAL_MILLISECOND);
@@ -164,8 +169,10 @@ static void test_cancelled_raise_never_comes(void **state)
 	nopal_token token;
 
 	(void)state;
-	token = nopal_delay_SEGMENT_LOST(rig.opener.session, segment, NOPAL_MILLISECOND);
-	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 2 * NOPAL_MILLISECOND);
+	token = nopal_delay_SEGMENT_LOST(rig.opener.session, segment,
+					 NOPAL_MILLISECOND);
+	nopal_delay_SEGMENT_LOST(rig.opener.session, segment,
+				 2 * NOPAL_MILLISECOND);
 	nopal_cancel(rig.opener.session, token);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(seen, "ab");
@@ -176,14 +183,16 @@ static void test_stale_subject_is_a_counted_no_op(void **state)
 	uint64_t stale;
 
 	(void)state;
-	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, NOPAL_MILLISECOND);
-	nopal_release(rig.opener.session, rig_part(rig.opener.session, "lab"), segment,
-		      NOPAL_DEALLOCATE);
+	nopal_delay_SEGMENT_LOST(rig.opener.session, segment,
+				 NOPAL_MILLISECOND);
+	nopal_release(rig.opener.session, rig_part(rig.opener.session, "lab"),
+		      segment, NOPAL_DEALLOCATE);
 	stale = nopal_session_counters(rig.opener.session)->stale_handles;
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(seen, "");
-	assert_int_equal(nopal_session_counters(rig.opener.session)->stale_handles,
-			 stale + 1);
+	assert_int_equal(
+		nopal_session_counters(rig.opener.session)->stale_handles,
+		stale + 1);
 }
 
 static void test_endless_nesting_breaks_the_session_only(void **state)
@@ -199,7 +208,8 @@ static void test_endless_nesting_breaks_the_session_only(void **state)
 
 static void test_bind_and_unbind(void **state)
 {
-	static const struct nopal_binding extra = NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
+	static const struct nopal_binding extra =
+		NOPAL_ON(SEGMENT_LOST, lab_on_lost_a);
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 
 	(void)state;
@@ -215,7 +225,8 @@ static enum nopal_verdict lab_unbinds_b(struct nopal_session *session,
 					const struct nopal_part *part,
 					struct nopal_segment *subject)
 {
-	static const struct nopal_binding b = NOPAL_ON(SEGMENT_LOST, lab_on_lost_b);
+	static const struct nopal_binding b =
+		NOPAL_ON(SEGMENT_LOST, lab_on_lost_b);
 
 	(void)subject;
 	letter('u');
@@ -226,7 +237,8 @@ static enum nopal_verdict lab_unbinds_b(struct nopal_session *session,
 
 static void test_a_raise_in_progress_keeps_its_handlers(void **state)
 {
-	static const struct nopal_binding unbinder = NOPAL_ON(SEGMENT_LOST, lab_unbinds_b);
+	static const struct nopal_binding unbinder =
+		NOPAL_ON(SEGMENT_LOST, lab_unbinds_b);
 	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
 
 	(void)state;
@@ -240,7 +252,8 @@ static void test_a_raise_in_progress_keeps_its_handlers(void **state)
 static const char *argument_seen;
 
 static enum nopal_verdict lab_on_custom(struct nopal_session *session,
-					const struct nopal_part *part, void *subject)
+					const struct nopal_part *part,
+					void *subject)
 {
 	(void)session;
 	argument_seen = part->argument;
@@ -255,17 +268,21 @@ static void test_custom_events_with_static_arguments(void **state)
 
 	(void)state;
 	assert_true(event > 0);
-	assert_int_equal(nopal_event_create(rig.opener.session, "MOON_ROSE"), -EEXIST);
-	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"), event);
+	assert_int_equal(nopal_event_create(rig.opener.session, "MOON_ROSE"),
+			 -EEXIST);
+	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"),
+			 event);
 	assert_int_equal(nopal_bind_custom(rig.opener.session, part, event,
-					   lab_on_custom, "static"), 0);
+					   lab_on_custom, "static"),
+			 0);
 	nopal_raise_custom(rig.opener.session, event, "m");
 	assert_string_equal(seen, "m");
 	assert_string_equal(argument_seen, "static");
 	nopal_event_delete(rig.opener.session, event);
 	nopal_raise_custom(rig.opener.session, event, "n");
 	assert_string_equal(seen, "m");
-	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"), -ENOENT);
+	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"),
+			 -ENOENT);
 }
 
 static void test_barrier_on_any_item(void **state)

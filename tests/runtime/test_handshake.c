@@ -10,10 +10,12 @@
 #include "rig.h"
 
 static const char MINIMAL[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
-static const char OTHER[] = "transport_driver {}\nresize {}\nsequenced_messages {}\n"
-			    "lossy_fifo {}\n";
+static const char OTHER[] =
+	"transport_driver {}\nresize {}\nsequenced_messages {}\n"
+	"lossy_fifo {}\n";
 
-static void ended(struct nopal_session *session, int end, const char *text, void *user)
+static void ended(struct nopal_session *session, int end, const char *text,
+		  void *user)
 {
 	(void)session;
 	(void)text;
@@ -48,12 +50,15 @@ static void test_a_stranger_gets_no_session(void **state)
 	(void)state;
 	rig_open(&rig, MINIMAL, NULL);
 	nopal_sim_address(1, 2000, &peer);
-	session = nopal_session_open(rig.opener.endpoint, other, &peer, &quiet, &end);
+	session = nopal_session_open(rig.opener.endpoint, other, &peer, &quiet,
+				     &end);
 	nopal_send(session, "hello hello hello hello", 23, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(end, NOPAL_REFUSED);
-	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
-	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->refused, 1);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->refused, 1);
 	rig_close(&rig);
 	nopal_plan_unref(other);
 }
@@ -64,8 +69,8 @@ static void test_connectionless_needs_permission(void **state)
 
 	(void)state;
 	rig_open(&rig, MINIMAL, &(struct rig_options){ .stay_closed = true });
-	assert_true(nopal_endpoint_allow(rig.opener.endpoint, rig.plan, 0, &quiet, NULL) <
-		    0);
+	assert_true(nopal_endpoint_allow(rig.opener.endpoint, rig.plan, 0,
+					 &quiet, NULL) < 0);
 	rig_close(&rig);
 }
 
@@ -79,11 +84,12 @@ static void test_each_opener_has_its_own_session(void **state)
 	rig_open(&rig, MINIMAL, NULL);
 	nopal_sim_address(1, 2000, &peer);
 	for (int i = 0; i < 3; i++)
-		nopal_send(nopal_session_open(rig.opener.endpoint, rig.plan, &peer,
-					      &quiet, &ends[i]),
+		nopal_send(nopal_session_open(rig.opener.endpoint, rig.plan,
+					      &peer, &quiet, &ends[i]),
 			   "hello", 5, 0);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 3);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 3);
 	nopal_world_free(rig.world);
 	nopal_plan_unref(rig.plan);
 	for (int i = 0; i < 3; i++)
@@ -94,7 +100,8 @@ static void test_each_opener_has_its_own_session(void **state)
 static size_t asked, answered;
 
 static void weigh(void *user, int64_t now_ns, const struct nopal_address *from,
-		  const struct nopal_address *to, const uint8_t *bytes, size_t length)
+		  const struct nopal_address *to, const uint8_t *bytes,
+		  size_t length)
 {
 	(void)user;
 	(void)now_ns;
@@ -135,9 +142,11 @@ static void test_noise_is_counted_and_dropped(void **state)
 				 i % (sizeof(noise) + 1));
 	}
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
-	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->datagrams_in,
-			 256);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->datagrams_in,
+		256);
 	rig_close(&rig);
 }
 

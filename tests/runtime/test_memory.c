@@ -43,8 +43,9 @@ static void test_over_budget_is_null(void **state)
 	struct nopal_core *core = nopal__core(rig.opener.session);
 
 	(void)state;
-	nopal_session_set_budget(rig.opener.session,
-				 &(struct nopal_budget){ .bytes = core->bytes_held + 100 });
+	nopal_session_set_budget(
+		rig.opener.session,
+		&(struct nopal_budget){ .bytes = core->bytes_held + 100 });
 	assert_null(nopal_alloc(&core->session, 101));
 	assert_non_null(nopal_alloc(&core->session, 100));
 	assert_null(nopal_alloc(&core->session, 1));
@@ -57,9 +58,11 @@ static void test_objects_are_budgeted_too(void **state)
 	(void)state;
 	nopal_session_set_budget(rig.opener.session,
 				 &(struct nopal_budget){ .objects = 1 });
-	first = nopal__segment_make(nopal__core(rig.opener.session), NOPAL_KIND_DATA);
+	first = nopal__segment_make(nopal__core(rig.opener.session),
+				    NOPAL_KIND_DATA);
 	assert_non_null(first);
-	assert_null(nopal__segment_make(nopal__core(rig.opener.session), NOPAL_KIND_DATA));
+	assert_null(nopal__segment_make(nopal__core(rig.opener.session),
+					NOPAL_KIND_DATA));
 	nopal_segment_drop(rig.opener.session, first);
 }
 

@@ -50,6 +50,7 @@ static int set_up(void **unused)
 	for (uint32_t i = 0; i < SEGMENTS; i++) {
 		segments[i] = calloc(1, sizeof(struct nopal_segment));
 		segments[i]->handle = (struct nopal_handle){ i, 1 };
+		segments[i]->number = i + 1;
 	}
 	return 0;
 }
@@ -84,6 +85,21 @@ static void check_first(struct nopal_queue *queue)
 		assert_true(same(first->handle, waiting[front]));
 }
 
+static void insert_into_the_array(const struct nopal_segment *segment)
+{
+	size_t place = back++;
+
+	for (; place > front; place--) {
+		const struct nopal_segment *before =
+			nopal_segment_find(NULL, waiting[place - 1]);
+
+		if (before && before->number <= segment->number)
+			break;
+		waiting[place] = waiting[place - 1];
+	}
+	waiting[place] = segment->handle;
+}
+
 static void agrees_with_an_array(void **unused)
 {
 	struct nopal_queue queue = { 0 };
@@ -100,9 +116,8 @@ static void agrees_with_an_array(void **unused)
 			waiting[back++] = segment->handle;
 		} else if (dice < 50) {
 			assert_int_equal(
-				nopal_queue_push_front(NULL, &queue, segment),
-				0);
-			waiting[--front] = segment->handle;
+				nopal_queue_insert(NULL, &queue, segment), 0);
+			insert_into_the_array(segment);
 		} else if (dice < 52) {
 			segment->handle.generation += 2; /* freed, used again */
 		} else {
@@ -125,17 +140,36 @@ static void empty_and_over_budget(void **unused)
 	nopal_queue_pop(&queue);
 	broke = true;
 	assert_true(nopal_queue_push(NULL, &queue, segments[0]) < 0);
-	assert_true(nopal_queue_push_front(NULL, &queue, segments[0]) < 0);
+	assert_true(nopal_queue_insert(NULL, &queue, segments[0]) < 0);
 	broke = false;
 	assert_int_equal(nopal_queue_push(NULL, &queue, segments[0]), 0);
 	broke = true;
-	while (nopal_queue_push_front(NULL, &queue, segments[pushed]) == 0)
+	while (nopal_queue_insert(NULL, &queue, segments[pushed]) == 0)
 		pushed++;
 	broke = false;
 	assert_int_equal(queue.count, pushed);
-	while (pushed--) {
+	for (uint32_t i = 0; i < pushed; i++) {
+		assert_ptr_equal(nopal_queue_first(NULL, &queue), segments[i]);
+		nopal_queue_pop(&queue);
+	}
+	nopal_free(NULL, queue.ring);
+}
+
+/* Resends come in any order and leave the oldest first. */
+static void inserted_by_age(void **unused)
+{
+	static const uint32_t order[] = { 5, 2, 9, 2, 0, 7, 8, 1 };
+	static const uint32_t sorted[] = { 0, 1, 2, 2, 5, 7, 8, 9 };
+	struct nopal_queue queue = { 0 };
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		assert_int_equal(
+			nopal_queue_insert(NULL, &queue, segments[order[i]]),
+			0);
+	for (size_t i = 0; i < sizeof(sorted) / sizeof(sorted[0]); i++) {
 		assert_ptr_equal(nopal_queue_first(NULL, &queue),
-				 segments[pushed]);
+				 segments[sorted[i]]);
 		nopal_queue_pop(&queue);
 	}
 	nopal_free(NULL, queue.ring);
@@ -146,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_an_array),
 		cmocka_unit_test(empty_and_over_budget),
+		cmocka_unit_test(inserted_by_age),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -12,9 +12,11 @@
 /* `gate` must let each departure go; `pass` once is enough; `keeper` holds done
  * and deallocate.  None releases anything by itself. */
 static const struct nopal_hold gate_holds[] = {
-	{ "the gate", NOPAL_SEND, NOPAL_DATA, false }, { 0 } };
+	{ "the gate", NOPAL_SEND, NOPAL_DATA, false }, { 0 }
+};
 static const struct nopal_hold pass_holds[] = {
-	{ "the pass", NOPAL_SEND, NOPAL_DATA, true }, { 0 } };
+	{ "the pass", NOPAL_SEND, NOPAL_DATA, true }, { 0 }
+};
 static const struct nopal_hold keeper_holds[] = {
 	{ "the keeper", NOPAL_FINISH, NOPAL_DATA, false },
 	{ "the keeper", NOPAL_DEALLOCATE, NOPAL_DATA, false },
@@ -31,19 +33,29 @@ static enum nopal_verdict nothing(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding idle[] = { NOPAL_ON(SEGMENT_LOST, nothing), { 0 } };
+static const struct nopal_binding idle[] = { NOPAL_ON(SEGMENT_LOST, nothing),
+					     { 0 } };
 
 #define HOLDER(word, table)                                                    \
-	{ .abi = NOPAL_ABI, .name = word, .family = "check",                  \
-	  .summary = "holds bits for a test", .holds = table, .bindings = idle, \
-	  .provides = (const struct nopal_role[]){ { "checker", false }, { 0 } } }
+	{                                                                      \
+		.abi = NOPAL_ABI, .name = word, .family = "check",             \
+		.summary = "holds bits for a test", .holds = table,            \
+		.bindings = idle, .provides = (const struct nopal_role[])      \
+		{                                                              \
+			{ "checker", false },                                  \
+			{                                                      \
+				0                                              \
+			}                                                      \
+		}                                                              \
+	}
 
 static const struct nopal_microprotocol gate = HOLDER("gate", gate_holds);
 static const struct nopal_microprotocol pass = HOLDER("pass", pass_holds);
 static const struct nopal_microprotocol keeper = HOLDER("keeper", keeper_holds);
 
-static const char CONFIG[] = "transport_driver {}\nfixed_size {}\ngate {}\npass {}\n"
-			     "keeper {}\na_tap {}\n";
+static const char CONFIG[] =
+	"transport_driver {}\nfixed_size {}\ngate {}\npass {}\n"
+	"keeper {}\na_tap {}\n";
 
 static struct rig rig;
 static struct nopal_session *session;
@@ -200,7 +212,8 @@ static void test_stale_handles_name_nothing(void **state)
 	rig_send(&rig, "y");
 	assert_null(nopal_segment_find(session, handle));
 	assert_true(nopal_session_counters(session)->stale_handles > 0);
-	assert_null(nopal_segment_find(session, (struct nopal_handle){ 1u << 30, 1 }));
+	assert_null(nopal_segment_find(session,
+				       (struct nopal_handle){ 1u << 30, 1 }));
 }
 
 static void test_departures_are_settled_once(void **state)

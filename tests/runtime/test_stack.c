@@ -8,12 +8,13 @@
 #include "rig.h"
 
 /* A reliable, numbered upper layer on a lower layer with a checksum. */
-static const char STACK[] = "layer \"upper\" {\n"
-			    "  transport_driver {}\n  resize {}\n"
-			    "  sequenced_messages {}\n  lossy_fifo {}\n}\n"
-			    "layer \"lower\" {\n"
-			    "  transport_driver {}\n  fixed_size {}\n  checksum {}\n"
-			    "  a_tap {}\n}\n";
+static const char STACK[] =
+	"layer \"upper\" {\n"
+	"  transport_driver {}\n  resize {}\n"
+	"  sequenced_messages {}\n  lossy_fifo {}\n}\n"
+	"layer \"lower\" {\n"
+	"  transport_driver {}\n  fixed_size {}\n  checksum {}\n"
+	"  a_tap {}\n}\n";
 
 static void test_a_message_goes_down_and_up_the_stack(void **state)
 {
@@ -39,7 +40,8 @@ static void test_fates_travel_up(void **state)
 	rig_send(&rig, "x");
 	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
 	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
-	assert_int_equal(nopal__core(rig.opener.session)->below->messages.alive, 0);
+	assert_int_equal(nopal__core(rig.opener.session)->below->messages.alive,
+			 0);
 	rig_close(&rig);
 }
 

@@ -52,7 +52,7 @@ static const struct nopal_part parts[] = {
 	{ .microprotocol = &beta, .index = 0 },
 	{ .microprotocol = &alpha,
 	  .index = 1,
-	  .kind = { 3, 7 },
+	  .kind = { 6, 7 },
 	  .hold = { [NOPAL_SEND] = 4, [NOPAL_FINISH] = 1u << 31 } },
 };
 static struct nopal_plan plans[] = { { "one", 2, parts, 1 },
@@ -245,7 +245,8 @@ static void names_are_in_the_file(void **unused)
 	assert_string_equal(nopal_trace_part_name(r, 0, 1), "alpha");
 	assert_null(nopal_trace_part_name(r, 1, 1));
 	assert_string_equal(nopal_trace_kind_name(r, 0, 0), "data");
-	assert_string_equal(nopal_trace_kind_name(r, 0, 3), "ping");
+	assert_string_equal(nopal_trace_kind_name(r, 0, 3), "reply");
+	assert_string_equal(nopal_trace_kind_name(r, 0, 6), "ping");
 	assert_string_equal(nopal_trace_kind_name(r, 0, 7), "pong");
 	assert_null(nopal_trace_kind_name(r, 1, 7));
 	assert_string_equal(nopal_trace_hold_name(r, 0, NOPAL_SEND, 2),

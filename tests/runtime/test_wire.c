@@ -15,7 +15,8 @@ static void test_serials_expand_to_the_nearest(void **state)
 	assert_true(nopal__serial_expand(0, 5, 4) == 5);
 	assert_true(nopal__serial_expand(0x100000000, 5, 4) == 0x100000005);
 	assert_true(nopal__serial_expand(0x0fffffff0, 5, 4) == 0x100000005);
-	assert_true(nopal__serial_expand(0x100000005, 0xfffffff0, 4) == 0x0fffffff0);
+	assert_true(nopal__serial_expand(0x100000005, 0xfffffff0, 4) ==
+		    0x0fffffff0);
 	assert_true(nopal__serial_expand(3, 0xff, 1) == 0xff);
 	assert_true(nopal__serial_expand(300, 0xff, 1) == 255);
 	assert_true(nopal__serial_expand(UINT64_MAX, 7, 8) == 7);
@@ -28,8 +29,9 @@ static void test_every_distance_within_half_a_span(void **state)
 		for (int64_t away = -127; away <= 127; away++) {
 			uint64_t value = reference + (uint64_t)away;
 
-			assert_true(nopal__serial_expand(reference, value & 0xff, 1) ==
-				    value);
+			assert_true(nopal__serial_expand(reference,
+							 value & 0xff,
+							 1) == value);
 		}
 }
 
@@ -39,7 +41,8 @@ static void test_first_byte_has_version_and_kind(void **state)
 
 	(void)state;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
-		assert_true(nopal__first_byte_parse(nopal__first_byte(code), &kind));
+		assert_true(nopal__first_byte_parse(nopal__first_byte(code),
+						    &kind));
 		assert_int_equal(kind, code);
 	}
 	assert_false(nopal__first_byte_parse(0x00, &kind));
@@ -50,7 +53,8 @@ static uint8_t packet[256];
 static size_t packet_length;
 
 static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
-		const struct nopal_address *to, const uint8_t *bytes, size_t length)
+		const struct nopal_address *to, const uint8_t *bytes,
+		size_t length)
 {
 	(void)user;
 	(void)now_ns;
@@ -69,14 +73,17 @@ static void test_golden_opening_datagram(void **state)
 
 	(void)state;
 	packet_length = 0;
-	rig_open(&rig, "transport_driver {}\nresize {}\nsequenced_messages {}\n", NULL);
+	rig_open(&rig,
+		 "transport_driver {}\nresize {}\nsequenced_messages {}\n",
+		 NULL);
 	nopal_sim_tap(rig.world, tap, NULL);
 	rig_send(&rig, "abc");
 	assert_int_equal(packet_length, 1 + 4 + 8 + 4 + 2 + 3);
 	assert_int_equal(packet[0], 0x20 | NOPAL_KIND_DATA_OPENING);
 	for (unsigned i = 0; i < 8; i++)
 		assert_int_equal(packet[5 + i],
-				 (uint8_t)(nopal_plan_fingerprint(rig.plan) >> (56 - 8 * i)));
+				 (uint8_t)(nopal_plan_fingerprint(rig.plan) >>
+					   (56 - 8 * i)));
 	assert_memory_equal(packet + 13, "\x80\x00\x00\x00\x00\x01", 6);
 	assert_memory_equal(packet + 19, "abc", 3);
 	rig_close(&rig);
@@ -84,7 +91,8 @@ static void test_golden_opening_datagram(void **state)
 
 static void test_header_sizes_are_as_promised(void **state)
 {
-	struct nopal_plan *minimal = rig_plan("transport_driver {}\nfixed_size {}\n");
+	struct nopal_plan *minimal =
+		rig_plan("transport_driver {}\nfixed_size {}\n");
 
 	(void)state;
 	assert_true(nopal_plan_header_bytes(minimal) <= 8);
@@ -100,17 +108,19 @@ static void test_pack_and_unpack_are_inverse(void **state)
 	struct nopal_session *session;
 
 	(void)state;
-	rig_open(&rig, "transport_driver {}\nresize {}\nsequenced_messages {}\n", NULL);
+	rig_open(&rig,
+		 "transport_driver {}\nresize {}\nsequenced_messages {}\n",
+		 NULL);
 	session = rig.opener.session;
-	segment =
-		nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA);
+	segment = nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA);
 	segment->incoming = true;
 	segment->body = (struct nopal_body){ NULL, (const uint8_t *)"body", 4 };
 	for (uint32_t i = 1; i < rig.plan->slot_count; i++)
 		segment->attribute[i] = i;
 	length = nopal_segment_pack(session, segment, bytes, sizeof(bytes));
 	assert_int_equal(length, 4 + 2 + 4);
-	assert_int_equal(nopal_segment_pack(session, segment, bytes, length - 1), 0);
+	assert_int_equal(
+		nopal_segment_pack(session, segment, bytes, length - 1), 0);
 	back = nopal_segment_unpack(session, bytes, length);
 	assert_non_null(back);
 	assert_int_equal(back->body.length, 4);

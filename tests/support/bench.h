@@ -31,6 +31,7 @@ enum {
 	BENCH_SEGMENTS = 8192,
 	BENCH_SLOTS = 16,
 	BENCH_SAID = 4096,
+	BENCH_ALLOCATIONS = 64,
 	BENCH_OWN = 1 << 4,
 	BENCH_OTHERS = 1 << 8,
 };
@@ -46,6 +47,8 @@ static struct bench {
 	uint32_t segments;
 	uint64_t next_packet, oldest_packet;
 	uint64_t draw;
+	void *memory
+		[BENCH_ALLOCATIONS]; /* the session's, released at its end */
 	bool no_memory, not_open;
 	uint32_t broke; /* calls of nopal_session_break */
 	uint32_t misuses;
@@ -111,12 +114,20 @@ void nopal_session_break(struct nopal_session *session, enum nopal_end end,
 void *nopal_alloc(struct nopal_session *session, size_t bytes)
 {
 	(void)session;
-	return bench.no_memory ? NULL : malloc(bytes);
+	if (bench.no_memory)
+		return NULL;
+	for (size_t i = 0; i < BENCH_ALLOCATIONS; i++)
+		if (!bench.memory[i])
+			return bench.memory[i] = malloc(bytes);
+	return NULL;
 }
 
 void nopal_free(struct nopal_session *session, void *memory)
 {
 	(void)session;
+	for (size_t i = 0; i < BENCH_ALLOCATIONS; i++)
+		if (bench.memory[i] == memory)
+			bench.memory[i] = NULL;
 	free(memory);
 }
 
@@ -149,11 +160,6 @@ bool nopal_timer_running(struct nopal_session *session,
 {
 	(void)session, (void)part;
 	return bench.timer[which] != NOPAL_NEVER;
-}
-
-static void bench_buffer_gone(struct nopal_buffer *buffer)
-{
-	free(buffer);
 }
 
 struct nopal_segment *nopal_control_new(struct nopal_session *session,
@@ -197,7 +203,7 @@ static inline void bench_bind(const struct nopal_binding *binding,
 		binding->run.TURN_END(session, &bench.part, session);
 	else if (event == NOPAL_SESSION_OPENED)
 		binding->run.SESSION_OPENED(session, &bench.part, session);
-	else if (event == NOPAL_ACK_PROCESSED)
+	else if (event == NOPAL_ACK_PROCESSED || event == NOPAL_ACK_FROM_NET)
 		binding->run.ACK_PROCESSED(session, &bench.part, subject);
 	else if (event == NOPAL_MSG_FROM_NET || event == NOPAL_MSG_CONSUMED)
 		binding->run.MSG_FROM_NET(session, &bench.part, subject);
@@ -381,9 +387,9 @@ static inline void bench_place(const struct nopal_microprotocol *microprotocol)
 static inline void bench_begin(void)
 {
 	if (bench.microprotocol->open)
-		assert_int_equal(bench.microprotocol->open(bench.session,
-							   &bench.part),
-				 0);
+		assert_int_equal(
+			bench.microprotocol->open(bench.session, &bench.part),
+			0);
 }
 
 static inline void *bench_state(void)
@@ -416,12 +422,13 @@ static inline void bench_pass(int64_t duration_ns)
 	bench.session->now_ns = until;
 }
 
-/* Rings of queues are the session's: the test releases the two of `queues`. */
 static inline void bench_close(void)
 {
 	assert_int_equal(bench.misuses, 0);
 	for (uint32_t i = 0; i < bench.segments; i++)
 		free(bench.segment[i]);
+	for (size_t i = 0; i < BENCH_ALLOCATIONS; i++)
+		free(bench.memory[i]);
 	free(bench.session);
 }
 

@@ -8,7 +8,12 @@
 
 #include "registry.h"
 
-enum { SENDER_PORT = 1000, RECEIVER_PORT = 2000, INDEX_BYTES = 4, LONGEST = 6000 };
+enum {
+	SENDER_PORT = 1000,
+	RECEIVER_PORT = 2000,
+	INDEX_BYTES = 4,
+	LONGEST = 6000
+};
 
 static void violated(struct oracle *oracle, const char *how, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -41,7 +46,8 @@ static void check_budget(struct oracle *oracle, const struct nopal_core *core)
 		violated(oracle, "holds more objects than its budget");
 }
 
-static void check_window(struct oracle *oracle, const struct nopal_session *session)
+static void check_window(struct oracle *oracle,
+			 const struct nopal_session *session)
 {
 	int64_t window, in_flight;
 
@@ -50,13 +56,15 @@ static void check_window(struct oracle *oracle, const struct nopal_session *sess
 		violated(oracle, "bytes in flight fell below zero");
 }
 
-static void check_departure(struct oracle *oracle, const struct nopal_session *session,
+static void check_departure(struct oracle *oracle,
+			    const struct nopal_session *session,
 			    const struct nopal_segment *segment)
 {
 	int64_t window, in_flight;
 
 	if (segment->done)
-		violated(oracle, "segment %u left after it was done", segment->number);
+		violated(oracle, "segment %u left after it was done",
+			 segment->number);
 	if (!shared_of(session, "congestion_window_bytes", &window) ||
 	    !shared_of(session, "bytes_in_flight", &in_flight))
 		return;
@@ -69,8 +77,9 @@ static void check_fates(struct oracle *oracle, const struct nopal_core *core)
 {
 	const struct nopal_counters *counters = &core->counters;
 
-	if (counters->messages_sent <
-	    counters->messages_arrived + counters->messages_missing + core->unfinished)
+	if (counters->messages_sent < counters->messages_arrived +
+					      counters->messages_missing +
+					      core->unfinished)
 		violated(oracle, "more fates than messages");
 	if (counters->misuses)
 		violated(oracle, "a bit was released that was not held");
@@ -78,7 +87,8 @@ static void check_fates(struct oracle *oracle, const struct nopal_core *core)
 		violated(oracle, "a send was asked for after SEGMENT_DONE");
 }
 
-static void look(struct nopal_session *session, enum nopal_event event, void *subject)
+static void look(struct nopal_session *session, enum nopal_event event,
+		 void *subject)
 {
 	struct oracle_side *side = nopal__top(nopal__core(session))->user;
 	struct nopal_core *core = nopal__core(session);
@@ -98,20 +108,20 @@ static void look(struct nopal_session *session, enum nopal_event event, void *su
 	check_fates(side->oracle, core);
 }
 
-#define EVENT(name, type, doc)                                                   \
-	static enum nopal_verdict oracle_on_##name(struct nopal_session *session, \
-						   const struct nopal_part *part, \
-						   type *subject)                \
-	{                                                                        \
-		(void)part;                                                      \
-		look(session, NOPAL_##name, subject);                            \
-		return NOPAL_CONTINUE;                                           \
+#define EVENT(name, type, doc)                                                 \
+	static enum nopal_verdict oracle_on_##name(                            \
+		struct nopal_session *session, const struct nopal_part *part,  \
+		type *subject)                                                 \
+	{                                                                      \
+		(void)part;                                                    \
+		look(session, NOPAL_##name, subject);                          \
+		return NOPAL_CONTINUE;                                         \
 	}
 #include "events.def"
 #undef EVENT
 
 static const struct nopal_binding oracle_bindings[] = {
-#define EVENT(name, type, doc) \
+#define EVENT(name, type, doc)                                                 \
 	NOPAL_ON(name, oracle_on_##name, .kinds = NOPAL_EVERY_KIND),
 #include "events.def"
 #undef EVENT
@@ -168,7 +178,8 @@ static void push(struct oracle *oracle)
 	uint8_t bytes[LONGEST];
 
 	while (side->session && oracle->pushed < oracle->messages) {
-		size_t length = INDEX_BYTES + draw(oracle) % (oracle->longest - INDEX_BYTES);
+		size_t length = INDEX_BYTES +
+				draw(oracle) % (oracle->longest - INDEX_BYTES);
 		int result = nopal_send(side->session, bytes,
 					fill(oracle->pushed, bytes, length),
 					oracle->pushed);
@@ -176,7 +187,8 @@ static void push(struct oracle *oracle)
 		if (result == -EAGAIN)
 			return;
 		if (result < 0) {
-			violated(oracle, "a send was refused: %s", strerror(-result));
+			violated(oracle, "a send was refused: %s",
+				 strerror(-result));
 			return;
 		}
 		oracle->pushed++;
@@ -207,8 +219,8 @@ static bool content_good(const uint8_t *bytes, size_t length, uint32_t index)
 	return true;
 }
 
-static void on_received(struct nopal_session *session, struct nopal_message *message,
-			void *user)
+static void on_received(struct nopal_session *session,
+			struct nopal_message *message, void *user)
 {
 	struct oracle_side *side = user;
 	struct oracle *oracle = side->oracle;
@@ -235,7 +247,8 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 	side->hash = side->hash * UINT64_C(1099511628211) + index + length;
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int fate, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
+		    void *user)
 {
 	struct oracle_side *side = user;
 	struct oracle *oracle = side->oracle;
@@ -276,7 +289,8 @@ static void *on_accepted(struct nopal_session *session, void *user)
 	return &oracle->receiver;
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void on_ended(struct nopal_session *session, int end, const char *text,
+		     void *user)
 {
 	struct oracle_side *side = user;
 
@@ -313,13 +327,15 @@ static struct oracle_promises promises_of(const struct nopal_plan *plan)
 	};
 }
 
-static struct nopal_plan *load(const char *config, struct nopal_problems *problems)
+static struct nopal_plan *load(const char *config,
+			       struct nopal_problems *problems)
 {
 	char text[8192];
 
 	if (strchr(config, '\n'))
 		return nopal_plan_parse(config, "oracle.conf", NULL, problems);
-	snprintf(text, sizeof(text), "extends = \"%s\"\nan_oracle {}\n", config);
+	snprintf(text, sizeof(text), "extends = \"%s\"\nan_oracle {}\n",
+		 config);
 	return nopal_plan_parse(text, "oracle.conf", NULL, problems);
 }
 
@@ -340,9 +356,10 @@ static bool prepare(struct oracle *oracle, const struct oracle_run *run)
 	}
 	oracle->promises = promises_of(oracle->plan);
 	oracle->messages = run->messages;
-	oracle->longest = nopal_plan_message_limit(oracle->plan) < LONGEST ?
-				  (uint32_t)nopal_plan_message_limit(oracle->plan) :
-				  LONGEST;
+	oracle->longest =
+		nopal_plan_message_limit(oracle->plan) < LONGEST
+			? (uint32_t)nopal_plan_message_limit(oracle->plan)
+			: LONGEST;
 	oracle->random = run->seed * 2 + 1;
 	oracle->sender.oracle = oracle->receiver.oracle = oracle;
 	oracle->sender.newest = oracle->receiver.newest = -1;
@@ -369,14 +386,17 @@ static void links(struct oracle *oracle, const char *words, bool change)
 
 static void open_pair(struct oracle *oracle)
 {
-	struct nopal_endpoint *from = nopal_sim_endpoint(oracle->world, 0, SENDER_PORT);
-	struct nopal_endpoint *to = nopal_sim_endpoint(oracle->world, 1, RECEIVER_PORT);
+	struct nopal_endpoint *from =
+		nopal_sim_endpoint(oracle->world, 0, SENDER_PORT);
+	struct nopal_endpoint *to =
+		nopal_sim_endpoint(oracle->world, 1, RECEIVER_PORT);
 	struct nopal_address peer;
 
 	nopal_sim_address(1, RECEIVER_PORT, &peer);
-	nopal_endpoint_allow(to, oracle->plan, NOPAL_ALLOW_CONNECTIONLESS, &callbacks,
-			     oracle);
-	nopal_session_open(from, oracle->plan, &peer, &callbacks, &oracle->sender);
+	nopal_endpoint_allow(to, oracle->plan, NOPAL_ALLOW_CONNECTIONLESS,
+			     &callbacks, oracle);
+	nopal_session_open(from, oracle->plan, &peer, &callbacks,
+			   &oracle->sender);
 }
 
 /* The end: every message has a fate, and what was promised has happened. */
@@ -388,7 +408,8 @@ static void check_end(struct oracle *oracle)
 	if (oracle->sender.fates != oracle->pushed)
 		violated(oracle, "%u messages, %u fates", oracle->pushed,
 			 oracle->sender.fates);
-	if (oracle->promises.reliable && oracle->receiver.delivered < oracle->messages)
+	if (oracle->promises.reliable &&
+	    oracle->receiver.delivered < oracle->messages)
 		violated(oracle, "reliable, but %u of %u delivered",
 			 oracle->receiver.delivered, oracle->messages);
 	if (oracle->promises.handshake && !oracle->receiver.ended)

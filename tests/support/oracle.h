@@ -26,7 +26,8 @@ struct oracle_side {
 	struct nopal_session *session;
 	bool ended;
 	int end;
-	uint32_t last_event_seen; /* 1: SESSION_CLOSED or SESSION_BROKEN was raised */
+	uint32_t
+		last_event_seen; /* 1: SESSION_CLOSED or SESSION_BROKEN was raised */
 	uint32_t delivered, fates;
 	uint8_t seen[ORACLE_MESSAGES];
 	int64_t newest; /* highest index delivered */
@@ -46,12 +47,12 @@ struct oracle {
 };
 
 struct oracle_run {
-	const char *config;	  /* name or text with a newline */
-	const char *link;	  /* netem words */
-	const char *calm_link;	  /* from calm_ns on; NULL: never */
+	const char *config;    /* name or text with a newline */
+	const char *link;      /* netem words */
+	const char *calm_link; /* from calm_ns on; NULL: never */
 	int64_t calm_ns;
 	uint64_t seed;
-	uint32_t messages; /* at most ORACLE_MESSAGES */
+	uint32_t messages;   /* at most ORACLE_MESSAGES */
 	int64_t patience_ns; /* virtual time before the run is given up */
 };
 

@@ -13,6 +13,7 @@ stop() {
 	rm -rf "$folder"
 }
 trap stop EXIT
+trap 'exit 1' INT TERM
 port=$((20000 + ($$ * 7) % 20000))
 
 mkdir "$folder/in"
@@ -33,7 +34,7 @@ while ! grep -q 'relay at' "$folder/link.log" || ! kill -0 "$relay" 2>/dev/null;
 done
 sleep 0.3
 
-"$nopal" send "$folder/file" "127.0.0.1:$((port + 1))" -c bulk >&2 ||
+timeout 60 "$nopal" send "$folder/file" "127.0.0.1:$((port + 1))" -c bulk >&2 ||
 	{ cat "$folder/recv.log"; exit 1; }
 cmp "$folder/file" "$folder/in/file"
 kill -INT "$relay"

@@ -117,6 +117,8 @@ static void holders_are_added_up(void **unused)
 	expect("send           30.000 ms      2  bit 0\n");
 	expect("send           25.000 ms      2  bit 1\n");
 	expect("done           60.000 ms      1  bit 1\n");
+	expect("longest before it left: bit 0; it held send for 26.000 ms, "
+	       "until TURN_END\n");
 	expect("longest: bit 1; it held done for 60.000 ms, until "
 	       "SEGMENT_RECEIVED\n");
 }

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ack_receiver.c -- positive_ack where it receives data: the account of what
+ * arrived, and when to tell.
+ *
+ * At the end of a turn an ack leaves at once where there is a hole, where one
+ * was filled, for a duplicate, and for the `every`-th arrival; else it waits
+ * `delay` for company, or for data to ride on.
+ */
+#include "positive_ack.h"
+
+static void ack_receiver_acked(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	struct positive_ack *self = nopal_state(session, part);
+
+	self->unacked = 0;
+	self->at_once = false;
+	self->other = false;
+	nopal_timer_stop(session, part, POSITIVE_ACK_DELAY);
+}
+
+static uint64_t ack_receiver_floor(const struct positive_ack *self)
+{
+	return self->seen.bits ? self->seen.floor : self->first;
+}
+
+/* A resend carries the floor of the first departure: redundancy codes over it.
+ * Where the floor is all there is to say, no ack of its own is owed. */
+void nopal__ack_receiver_ride(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_segment *segment)
+{
+	struct positive_ack *self = nopal_state(session, part);
+
+	nopal_set(segment, part, POSITIVE_ACK_FLOOR, ack_receiver_floor(self));
+	if (self->unacked && !self->other &&
+	    self->seen.end == self->seen.floor &&
+	    positive_ack_reach(session, part) <= 1)
+		ack_receiver_acked(session, part);
+}
+
+/* Before the duplicate filter: the peer sends again what it thinks was not
+ * received, so a duplicate is acknowledged once more. */
+enum nopal_verdict nopal__ack_receiver_on_carried(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	const struct positive_ack_parameters *set = nopal_parameters(part);
+	struct positive_ack *self = nopal_state(session, part);
+
+	if (!self->arrived || segment->packet_number > self->latest) {
+		self->latest = segment->packet_number;
+		self->latest_ns = segment->departed_ns;
+		self->arrived = true;
+	}
+	self->unacked++;
+	if (segment->kind) {
+		self->other = true;
+		return NOPAL_CONTINUE;
+	}
+	if (self->seen.bits &&
+	    nopal_numbers_test(&self->seen,
+			       nopal_get(segment, part, POSITIVE_ACK_NUMBER)) ==
+		    NOPAL_NUMBER_SEEN)
+		self->at_once = true;
+	if (set->piggyback)
+		nopal__ack_sender_take_floor(
+			session, part,
+			nopal_get(segment, part, POSITIVE_ACK_FLOOR));
+	return NOPAL_CONTINUE;
+}
+
+static bool ack_receiver_prepare(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	struct positive_ack *self = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, POSITIVE_ACK_WINDOW);
+
+	if (self->seen.bits ||
+	    nopal_numbers_init(session, &self->seen, self->first,
+			       (uint32_t)window) == 0)
+		return true;
+	nopal_session_break(session, NOPAL_RESOURCE,
+			    "no room to remember what arrived");
+	return false;
+}
+
+/* Only what passed the filters is ever acknowledged. */
+enum nopal_verdict
+nopal__ack_receiver_on_verified(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_segment *segment)
+{
+	struct positive_ack *self = nopal_state(session, part);
+	uint64_t number = nopal_get(segment, part, POSITIVE_ACK_NUMBER);
+	uint64_t reach = positive_ack_reach(session, part);
+	bool hole;
+
+	if (!ack_receiver_prepare(session, part))
+		return NOPAL_STOP;
+	hole = self->seen.end != self->seen.floor;
+	if (reach && number + 1 > self->seen.floor + reach)
+		nopal_numbers_skip(&self->seen, number + 1 - reach);
+	if (nopal_numbers_mark(&self->seen, number) == NOPAL_NUMBER_BEYOND)
+		return NOPAL_STOP;
+	if (hole || self->seen.end != self->seen.floor)
+		self->at_once = true;
+	return NOPAL_CONTINUE;
+}
+
+static void ack_receiver_send(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	const struct positive_ack_parameters *set = nopal_parameters(part);
+	struct positive_ack *self = nopal_state(session, part);
+	uint32_t room = nopal_control_limit(session, part, POSITIVE_ACK_ACK) -
+			ACK_REPORT_HEAD_BYTES;
+	uint64_t whole =
+		set->selective ? ack_report_bitmap_bytes(&self->seen) : 0;
+	uint32_t bitmap = whole < room ? (uint32_t)whole : room;
+	const struct ack_report report = {
+		.largest = self->latest,
+		.floor = ack_receiver_floor(self),
+		.delay_ns = session->now_ns - self->latest_ns,
+		.cut = whole > room,
+	};
+	struct nopal_writer writer = { 0 };
+	struct nopal_segment *segment = nopal_control_new(
+		session, part, POSITIVE_ACK_ACK, ACK_REPORT_HEAD_BYTES + bitmap,
+		&writer.start);
+
+	if (!segment)
+		return;
+	writer.at = writer.start;
+	writer.end = writer.start + ACK_REPORT_HEAD_BYTES;
+	ack_report_write(&writer, &report);
+	bitmap = ack_report_bitmap(&self->seen, writer.end, bitmap);
+	nopal_control_send(session, segment, ACK_REPORT_HEAD_BYTES + bitmap);
+	ack_receiver_acked(session, part);
+}
+
+enum nopal_verdict
+nopal__ack_receiver_on_turn_end(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_session *subject)
+{
+	const struct positive_ack_parameters *set = nopal_parameters(part);
+	struct positive_ack *self = nopal_state(session, part);
+
+	(void)subject;
+	if (!self->unacked)
+		return NOPAL_CONTINUE;
+	if (self->at_once || self->unacked >= set->every || !set->delay_ns)
+		ack_receiver_send(session, part);
+	else if (!nopal_timer_running(session, part, POSITIVE_ACK_DELAY))
+		nopal_timer_start(session, part, POSITIVE_ACK_DELAY,
+				  session->now_ns + set->delay_ns);
+	return NOPAL_CONTINUE;
+}
+
+void nopal__ack_receiver_when_delayed(struct nopal_session *session,
+				      const struct nopal_part *part)
+{
+	const struct positive_ack *self = nopal_state(session, part);
+
+	if (self->unacked)
+		ack_receiver_send(session, part);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ack_report.h -- the body of an ack, to bytes and back.
+ *
+ *   largest packet number 4 | floor 4 | cut 1 bit, delay in 8 us 15 bits |
+ *   bitmap: bit i of byte j tells of number floor + 1 + 8 j + i
+ *
+ * The number at the floor has not arrived, so the bitmap begins above it; its
+ * last byte is not 0.  A bitmap that did not fit is cut, and says so.
+ */
+#ifndef NOPAL_ACK_REPORT_H
+#define NOPAL_ACK_REPORT_H
+
+#include "microprotocol.h"
+
+enum {
+	ACK_REPORT_NUMBER_BYTES = 4,
+	ACK_REPORT_DELAY_BYTES = 2,
+	ACK_REPORT_HEAD_BYTES = 4 + 4 + 2,
+	ACK_REPORT_CUT = 1 << 15,
+	ACK_REPORT_DELAY_MOST = ACK_REPORT_CUT - 1,
+	ACK_REPORT_BYTE = 8,  /* bits */
+	ACK_REPORT_WORD = 64, /* bits */
+};
+static const int64_t ACK_REPORT_DELAY_UNIT_NS = 8 * NOPAL_MICROSECOND;
+
+struct ack_report {
+	uint64_t largest; /* packet number */
+	uint64_t floor;
+	uint64_t highest; /* number that it reports; floor - 1: none above it */
+	int64_t delay_ns;
+	bool cut;
+	const uint8_t *bitmap;
+	size_t bytes; /* of the bitmap */
+};
+
+/* The number at or below `latest` whose low bits came on the wire; false where
+ * it would be above. */
+static inline bool ack_report_expand(uint64_t latest, uint64_t wire,
+				     uint64_t *ret_number)
+{
+	uint32_t behind = (uint32_t)latest - (uint32_t)wire;
+
+	if (behind > INT32_MAX || behind > latest)
+		return false;
+	*ret_number = latest - behind;
+	return true;
+}
+
+static inline unsigned ack_report_leading_zeros(uint8_t byte)
+{
+	return (unsigned)__builtin_clzll(byte) -
+	       (ACK_REPORT_WORD - ACK_REPORT_BYTE);
+}
+
+/* Reads and checks all of it.  `next_packet` and `end` are one past what we
+ * have sent; `selective`: a bitmap is allowed. */
+static inline bool ack_report_read(struct nopal_reader reader,
+				   uint64_t next_packet, uint64_t end,
+				   bool selective,
+				   struct ack_report *ret_report)
+{
+	struct ack_report *report = ret_report;
+	uint64_t largest = nopal_read(&reader, ACK_REPORT_NUMBER_BYTES);
+	uint64_t floor = nopal_read(&reader, ACK_REPORT_NUMBER_BYTES);
+	uint64_t delay = nopal_read(&reader, ACK_REPORT_DELAY_BYTES);
+
+	report->bytes = nopal_read_left(&reader);
+	report->bitmap = nopal_read_bytes(&reader, report->bytes);
+	if (!nopal_read_complete(&reader) || !next_packet ||
+	    !ack_report_expand(next_packet - 1, largest, &report->largest) ||
+	    !ack_report_expand(end, floor, &report->floor))
+		return false;
+	report->cut = (delay & ACK_REPORT_CUT) != 0;
+	report->delay_ns = (int64_t)(delay & ACK_REPORT_DELAY_MOST) *
+			   ACK_REPORT_DELAY_UNIT_NS;
+	report->highest = report->floor - 1;
+	if (!report->bytes)
+		return selective || !report->cut;
+	if (!selective || !report->bitmap[report->bytes - 1])
+		return false;
+	report->highest =
+		report->floor + report->bytes * ACK_REPORT_BYTE -
+		ack_report_leading_zeros(report->bitmap[report->bytes - 1]);
+	return report->highest < end;
+}
+
+/* Eight bytes of the bitmap from byte `at` on as a word, bit 0 first. */
+static inline uint64_t ack_report_word(const struct ack_report *report,
+				       size_t at)
+{
+	uint64_t word = 0;
+
+	for (size_t i = 0; i < sizeof(word) && at + i < report->bytes; i++)
+		word |= (uint64_t)report->bitmap[at + i]
+			<< (i * ACK_REPORT_BYTE);
+	return word;
+}
+
+/* 64 numbers from `from` on, which lies between the floor and the end. */
+static inline uint64_t ack_report_seen(const struct nopal_numbers *seen,
+				       uint64_t from)
+{
+	uint64_t mask = seen->window / ACK_REPORT_WORD - 1;
+	uint64_t at = from / ACK_REPORT_WORD;
+	unsigned shift = from % ACK_REPORT_WORD;
+	uint64_t word = seen->bits[at & mask] >> shift;
+
+	if (shift)
+		word |= seen->bits[(at + 1) & mask]
+			<< (ACK_REPORT_WORD - shift);
+	if (seen->end - from < ACK_REPORT_WORD)
+		word &= (UINT64_C(1) << (seen->end - from)) - 1;
+	return word;
+}
+
+/* Bytes of the bitmap that tells all that was seen. */
+static inline uint64_t ack_report_bitmap_bytes(const struct nopal_numbers *seen)
+{
+	if (seen->end == seen->floor)
+		return 0;
+	return (seen->end - seen->floor - 1 + ACK_REPORT_BYTE - 1) /
+	       ACK_REPORT_BYTE;
+}
+
+/* Writes `length` bytes of bitmap; returns how many are left without the zeros
+ * at the end, which a cut bitmap may have. */
+static inline uint32_t ack_report_bitmap(const struct nopal_numbers *seen,
+					 uint8_t *bytes, uint32_t length)
+{
+	uint64_t from = seen->floor + 1, word = 0;
+
+	for (uint32_t i = 0; i < length; i++) {
+		if (i % sizeof(word) == 0) {
+			word = ack_report_seen(seen, from);
+			from += ACK_REPORT_WORD;
+		}
+		bytes[i] = (uint8_t)word;
+		word >>= ACK_REPORT_BYTE;
+	}
+	while (length && !bytes[length - 1])
+		length--;
+	return length;
+}
+
+static inline void ack_report_write(struct nopal_writer *writer,
+				    const struct ack_report *report)
+{
+	int64_t units = report->delay_ns / ACK_REPORT_DELAY_UNIT_NS;
+
+	if (units > ACK_REPORT_DELAY_MOST)
+		units = ACK_REPORT_DELAY_MOST;
+	nopal_write(writer, report->largest, ACK_REPORT_NUMBER_BYTES);
+	nopal_write(writer, report->floor, ACK_REPORT_NUMBER_BYTES);
+	nopal_write(writer,
+		    (uint64_t)units | (report->cut ? ACK_REPORT_CUT : 0),
+		    ACK_REPORT_DELAY_BYTES);
+}
+
+#endif

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * negative_ack -- tell the sender at once what is missing.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.B.
+ * Differs:   waits until `reorder` later segments have come, and asks again for
+ *            what stays missing; names the packet number that came last, so
+ *            that a resend on its way is not taken for lost until it has had
+ *            time to arrive.
+ * Needs:     segment_numbers, acknowledgement.
+ * Provides:  loss_detection.
+ * Excludes:  nothing.
+ * Handles:   SESSION_OPENED, SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_VERIFIED,
+ *            SEGMENT_DONE, TURN_END.
+ * Raises:    SEGMENT_LOST, SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      nak (control): largest packet number 4, first missing number 4, and
+ *            then its length (varint) and, for each range more, the gap to it
+ *            (varint) and its length (varint).
+ * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers;
+ *            reads reliability_unmet (optional, 0): 1, what is missing will be
+ *            sent again; reads smoothed_rtt_ns (optional, 0): a round trip.
+ * Parameters: reorder (default 3): segments that may overtake one before it
+ *            counts as missing;
+ *            repeat (default 100ms): wait before asking again, and at least two
+ *            round trips;
+ *            attempts (default 3): how often to ask, where segments are resent.
+ */
+#include "ack_report.h"
+#include "outstanding.h"
+
+struct negative_ack_parameters {
+	int64_t reorder, repeat_ns, attempts;
+};
+
+/* attributes */
+enum { NEGATIVE_ACK_NUMBER };
+/* shared variables */
+enum {
+	NEGATIVE_ACK_LOCAL,
+	NEGATIVE_ACK_PEER,
+	NEGATIVE_ACK_UNMET,
+	NEGATIVE_ACK_RTT,
+};
+enum { NEGATIVE_ACK_NAK };    /* kinds */
+enum { NEGATIVE_ACK_REPEAT }; /* timers */
+
+enum {
+	NEGATIVE_ACK_RANGES = 64, /* remembered, and told at once */
+	NEGATIVE_ACK_NUMBER_BYTES = 4,
+	/* Longest nak: numbers are 64 bits, a varint has 7 a byte. */
+	NEGATIVE_ACK_VARINT = 10,
+	NEGATIVE_ACK_BYTES =
+		4 + 4 + NEGATIVE_ACK_RANGES * 2 * NEGATIVE_ACK_VARINT,
+	NEGATIVE_ACK_ROUND_TRIPS = 2,
+};
+
+/* Numbers that have not come: [first, end), asked for `asked` times. */
+struct negative_ack_range {
+	uint64_t first, end;
+	int64_t again_ns;
+	uint32_t asked;
+};
+
+struct negative_ack {
+	struct outstanding sent; /* of ours: number to segment */
+	uint64_t end;		 /* one past the peer's highest */
+	uint64_t latest;	 /* largest packet number of the peer */
+	uint32_t count;
+	struct negative_ack_range hole[NEGATIVE_ACK_RANGES]; /* in order */
+};
+
+static enum nopal_verdict negative_ack_on_opened(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_session *subject)
+{
+	struct negative_ack *self = nopal_state(session, part);
+
+	(void)subject;
+	outstanding_begin(
+		&self->sent,
+		(uint64_t)nopal_shared(session, part, NEGATIVE_ACK_LOCAL));
+	self->end = (uint64_t)nopal_shared(session, part, NEGATIVE_ACK_PEER);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------------- missing at us */
+
+static void negative_ack_drop(struct negative_ack *self, uint32_t index)
+{
+	self->count--;
+	for (uint32_t i = index; i < self->count; i++)
+		self->hole[i] = self->hole[i + 1];
+}
+
+/* Where there is no room, the oldest hole is forgotten: a timeout of the sender
+ * finds it. */
+static void negative_ack_insert(struct negative_ack *self, uint32_t index,
+				struct negative_ack_range range)
+{
+	if (self->count == NEGATIVE_ACK_RANGES) {
+		if (index == 0)
+			return;
+		negative_ack_drop(self, 0);
+		index--;
+	}
+	for (uint32_t i = self->count++; i > index; i--)
+		self->hole[i] = self->hole[i - 1];
+	self->hole[index] = range;
+}
+
+/* A number came that was missing: its hole shrinks, ends, or becomes two. */
+static void negative_ack_fill(struct negative_ack *self, uint64_t number)
+{
+	for (uint32_t i = self->count; i-- > 0;) {
+		struct negative_ack_range *hole = &self->hole[i];
+		struct negative_ack_range rest = *hole;
+
+		if (number < hole->first || number >= hole->end)
+			continue;
+		if (hole->first == number && ++hole->first == hole->end) {
+			negative_ack_drop(self, i);
+		} else if (hole->end == number + 1) {
+			hole->end = number;
+		} else if (rest.first != number) {
+			hole->end = number;
+			rest.first = number + 1;
+			negative_ack_insert(self, i + 1, rest);
+		}
+		return;
+	}
+}
+
+static enum nopal_verdict
+negative_ack_on_verified(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	struct negative_ack *self = nopal_state(session, part);
+	uint64_t number = nopal_get(segment, part, NEGATIVE_ACK_NUMBER);
+
+	if (segment->packet_number > self->latest)
+		self->latest = segment->packet_number;
+	if (number < self->end) {
+		negative_ack_fill(self, number);
+		return NOPAL_CONTINUE;
+	}
+	if (number > self->end)
+		negative_ack_insert(
+			self, self->count,
+			(struct negative_ack_range){ .first = self->end,
+						     .end = number });
+	self->end = number + 1;
+	return NOPAL_CONTINUE;
+}
+
+/* Is it time to ask for the hole?  New ones wait until enough has overtaken. */
+static bool negative_ack_due(const struct nopal_session *session,
+			     const struct negative_ack_parameters *set,
+			     const struct negative_ack *self,
+			     const struct negative_ack_range *hole)
+{
+	if (hole->asked)
+		return hole->again_ns <= session->now_ns;
+	return self->end - hole->end >= (uint64_t)set->reorder;
+}
+
+/* How long a resend may take before it is asked for again. */
+static int64_t negative_ack_wait(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	const struct negative_ack_parameters *set = nopal_parameters(part);
+	int64_t wait_ns = nopal_shared(session, part, NEGATIVE_ACK_RTT) *
+			  NEGATIVE_ACK_ROUND_TRIPS;
+
+	return wait_ns > set->repeat_ns ? wait_ns : set->repeat_ns;
+}
+
+/* Writes the holes that are due; returns how many. */
+static uint32_t negative_ack_write(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   struct nopal_writer *writer)
+{
+	const struct negative_ack_parameters *set = nopal_parameters(part);
+	struct negative_ack *self = nopal_state(session, part);
+	uint64_t end = 0;
+	uint32_t told = 0;
+
+	nopal_write(writer, self->latest, NEGATIVE_ACK_NUMBER_BYTES);
+	for (uint32_t i = 0; i < self->count; i++) {
+		struct negative_ack_range *hole = &self->hole[i];
+		struct nopal_writer before = *writer;
+
+		if (!negative_ack_due(session, set, self, hole))
+			continue;
+		if (told)
+			nopal_write_varint(writer, hole->first - end);
+		else
+			nopal_write(writer, hole->first,
+				    NEGATIVE_ACK_NUMBER_BYTES);
+		nopal_write_varint(writer, hole->end - hole->first);
+		if (writer->full) {
+			*writer = before;
+			break;
+		}
+		hole->asked++;
+		hole->again_ns =
+			session->now_ns + negative_ack_wait(session, part);
+		end = hole->end;
+		told++;
+	}
+	return told;
+}
+
+/* Forgets what was asked for often enough, and wakes for the rest. */
+static void negative_ack_plan(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	const struct negative_ack_parameters *set = nopal_parameters(part);
+	struct negative_ack *self = nopal_state(session, part);
+	int64_t most = nopal_shared(session, part, NEGATIVE_ACK_UNMET)
+			       ? set->attempts
+			       : 1;
+	int64_t next_ns = NOPAL_NEVER;
+
+	for (uint32_t i = self->count; i-- > 0;) {
+		if (self->hole[i].asked >= most)
+			negative_ack_drop(self, i);
+		else if (self->hole[i].asked &&
+			 self->hole[i].again_ns < next_ns)
+			next_ns = self->hole[i].again_ns;
+	}
+	if (next_ns == NOPAL_NEVER)
+		nopal_timer_stop(session, part, NEGATIVE_ACK_REPEAT);
+	else
+		nopal_timer_start(session, part, NEGATIVE_ACK_REPEAT, next_ns);
+}
+
+static bool negative_ack_any_due(const struct nopal_session *session,
+				 const struct negative_ack_parameters *set,
+				 const struct negative_ack *self)
+{
+	for (uint32_t i = 0; i < self->count; i++)
+		if (negative_ack_due(session, set, self, &self->hole[i]))
+			return true;
+	return false;
+}
+
+static void negative_ack_send(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	struct nopal_writer writer = { 0 };
+	uint32_t length = nopal_control_limit(session, part, NEGATIVE_ACK_NAK);
+	struct nopal_segment *segment;
+
+	if (length > NEGATIVE_ACK_BYTES)
+		length = NEGATIVE_ACK_BYTES;
+	segment = nopal_control_new(session, part, NEGATIVE_ACK_NAK, length,
+				    &writer.start);
+	if (!segment)
+		return;
+	writer.at = writer.start;
+	writer.end = writer.start + length;
+	negative_ack_write(session, part, &writer);
+	nopal_control_send(session, segment,
+			   (uint32_t)(writer.at - writer.start));
+	negative_ack_plan(session, part);
+}
+
+static enum nopal_verdict
+negative_ack_on_turn_end(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_session *subject)
+{
+	const struct negative_ack_parameters *set = nopal_parameters(part);
+	struct negative_ack *self = nopal_state(session, part);
+
+	(void)subject;
+	if (self->count && negative_ack_any_due(session, set, self))
+		negative_ack_send(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* The end of this turn asks again. */
+static void negative_ack_when_repeat(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	(void)session;
+	(void)part;
+}
+
+/* ----------------------------------------------------------- missing at them */
+
+static enum nopal_verdict negative_ack_on_send(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_segment *segment)
+{
+	struct negative_ack *self = nopal_state(session, part);
+	uint64_t number = nopal_get(segment, part, NEGATIVE_ACK_NUMBER);
+
+	if (segment->departures == 1 &&
+	    outstanding_add(session, &self->sent, number, segment->handle) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to keep track of a segment");
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict negative_ack_on_done(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_segment *segment)
+{
+	struct negative_ack *self = nopal_state(session, part);
+	uint64_t number = nopal_get(segment, part, NEGATIVE_ACK_NUMBER);
+
+	if (outstanding_is_open(&self->sent, number))
+		outstanding_take(&self->sent, number);
+	return NOPAL_CONTINUE;
+}
+
+/* The departure that the peer misses is the last one only when that is not
+ * later than what the peer has seen, or when it has had time to arrive. */
+static bool negative_ack_misses(struct nopal_session *session,
+				const struct nopal_part *part,
+				const struct nopal_segment *segment,
+				uint64_t largest)
+{
+	const struct nopal_departure *departure =
+		nopal_departure_find(session, segment->packet_number);
+	int64_t age_ns = session->now_ns - segment->departed_ns;
+
+	if (!departure || !departure->open)
+		return false;
+	return segment->packet_number <= largest ||
+	       age_ns * NEGATIVE_ACK_ROUND_TRIPS >=
+		       negative_ack_wait(session, part);
+}
+
+static void negative_ack_lost(struct nopal_session *session,
+			      const struct nopal_part *part, uint64_t number,
+			      uint64_t largest)
+{
+	const struct negative_ack *self = nopal_state(session, part);
+	struct nopal_segment *segment;
+
+	if (!outstanding_is_open(&self->sent, number))
+		return;
+	segment = nopal_segment_find(session,
+				     outstanding_at(&self->sent, number));
+	if (!segment || !negative_ack_misses(session, part, segment, largest))
+		return;
+	nopal_segment_settle(session, segment);
+	nopal_raise_SEGMENT_LOST(session, segment);
+}
+
+static void negative_ack_lost_range(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    uint64_t first, uint64_t end,
+				    uint64_t largest)
+{
+	const struct negative_ack *self = nopal_state(session, part);
+
+	if (first < self->sent.base)
+		first = self->sent.base;
+	for (; first < end && first < self->sent.end;
+	     first += OUTSTANDING_WORD) {
+		uint64_t word = outstanding_open(&self->sent, first);
+
+		if (end - first < OUTSTANDING_WORD)
+			word &= (UINT64_C(1) << (end - first)) - 1;
+		for (; word; word &= word - 1)
+			negative_ack_lost(
+				session, part,
+				first + (unsigned)__builtin_ctzll(word),
+				largest);
+	}
+}
+
+/* The next range; false at the end, and where it does not follow the one
+ * before, is empty, or goes beyond what we sent. */
+static bool negative_ack_next(struct nopal_reader *reader,
+			      const struct negative_ack *self, bool begins,
+			      uint64_t *first, uint64_t *end)
+{
+	uint64_t length;
+
+	if (!nopal_read_left(reader))
+		return false;
+	if (!begins) {
+		uint64_t gap = nopal_read_varint(reader);
+
+		reader->bad |= !gap || gap > self->sent.end - *end;
+		*first = *end + gap;
+	}
+	length = nopal_read_varint(reader);
+	if (reader->bad || !length || *first > self->sent.end ||
+	    length > self->sent.end - *first) {
+		reader->bad = true;
+		return false;
+	}
+	*end = *first + length;
+	return true;
+}
+
+/* All of it is checked before anything changes. */
+static bool negative_ack_is_good(struct nopal_reader reader,
+				 const struct negative_ack *self,
+				 uint64_t first)
+{
+	uint64_t end = first;
+	bool begins = true;
+
+	while (negative_ack_next(&reader, self, begins, &first, &end))
+		begins = false;
+	return nopal_read_complete(&reader) && !begins;
+}
+
+static enum nopal_verdict negative_ack_on_nak(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_segment *segment)
+{
+	const struct negative_ack *self = nopal_state(session, part);
+	struct nopal_reader reader = {
+		.at = segment->body.bytes,
+		.end = segment->body.bytes + segment->body.length,
+	};
+	uint64_t next = nopal_next_packet_number(session);
+	uint64_t largest = nopal_read(&reader, NEGATIVE_ACK_NUMBER_BYTES);
+	uint64_t first = nopal_read(&reader, NEGATIVE_ACK_NUMBER_BYTES);
+	uint64_t end;
+	bool begins = true;
+
+	if (reader.bad || !next ||
+	    !ack_report_expand(next - 1, largest, &largest) ||
+	    !ack_report_expand(self->sent.end, first, &first) ||
+	    !negative_ack_is_good(reader, self, first))
+		return NOPAL_STOP;
+	end = first;
+	for (; negative_ack_next(&reader, self, begins, &first, &end);
+	     begins = false)
+		negative_ack_lost_range(session, part, first, end, largest);
+	return NOPAL_STOP;
+}
+
+static const struct nopal_parameter negative_ack_table[] = {
+	{ .name = "reorder",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct negative_ack_parameters, reorder),
+	  .initial = "3", /* as RFC 5681, section 3.2 */
+	  .least = "0",
+	  .most = "1000",
+	  .doc = "segments that may overtake one before it counts as missing" },
+	{ .name = "repeat",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct negative_ack_parameters, repeat_ns),
+	  .initial = "100ms",
+	  .least = "1ms",
+	  .most = "60s",
+	  .doc = "wait before asking again" },
+	{ .name = "attempts",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct negative_ack_parameters, attempts),
+	  .initial = "3",
+	  .least = "1",
+	  .most = "100",
+	  .doc = "how often to ask, where segments are resent" },
+	{ 0 },
+};
+
+static const struct nopal_binding negative_ack_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, negative_ack_on_opened),
+	NOPAL_ON(SEND_SEGMENT, negative_ack_on_send),
+	NOPAL_ON(SEGMENT_FROM_NET, negative_ack_on_nak,
+		 .kinds = NOPAL_OWN_KIND + NEGATIVE_ACK_NAK),
+	NOPAL_ON(SEGMENT_VERIFIED, negative_ack_on_verified,
+		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_DONE, negative_ack_on_done),
+	NOPAL_ON(TURN_END, negative_ack_on_turn_end),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_negative_ack = {
+	.abi = NOPAL_ABI,
+	.name = "negative_ack",
+	.family = "status",
+	.summary = "tell the sender at once what is missing",
+	.provides = (const struct nopal_role[]){ { "loss_detection", false },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "segment_numbers",
+			  "a gap in numbers is what is missing" },
+			{ "acknowledgement", "without status a segment is "
+					     "forgotten as it leaves" },
+			{ 0 } },
+	.parameters_size = sizeof(struct negative_ack_parameters),
+	.parameters = negative_ack_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[NEGATIVE_ACK_NUMBER] = { .name = "segment_number",
+						  .access = NOPAL_READ },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[NEGATIVE_ACK_LOCAL] = { "initial_local",
+						 NOPAL_READ_OPTIONAL, 1,
+						 "our first number" },
+			[NEGATIVE_ACK_PEER] = { "initial_peer",
+						NOPAL_READ_OPTIONAL, 1,
+						"the peer's first number" },
+			[NEGATIVE_ACK_UNMET] = { "reliability_unmet",
+						 NOPAL_READ_OPTIONAL, 0,
+						 "1: what is missing will be "
+						 "sent again" },
+			[NEGATIVE_ACK_RTT] = { "smoothed_rtt_ns",
+					       NOPAL_READ_OPTIONAL, 0,
+					       "a round trip" },
+			{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[NEGATIVE_ACK_NAK] = { "nak", NOPAL_KIND_CONTROL,
+					       "what is missing" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[NEGATIVE_ACK_REPEAT] = { "repeat",
+						  negative_ack_when_repeat },
+			{ 0 } },
+	.bindings = negative_ack_bindings,
+	.raises =
+		(const char *const[]){ "SEGMENT_LOST", "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct negative_ack),
+};

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_inbox.c -- batches that arrive at a socket.
+ *
+ * With UDP_GRO one receive brings up to 64 KiB of equal datagrams; it lands in
+ * the rest of a block and stays there.  Where receives are small, as acks are or
+ * where GRO is refused, one recvmmsg fetches many and they are copied together:
+ * a small copy is cheaper than a system call and than a pinned slot.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <netinet/udp.h>
+
+#include "live.h"
+
+enum {
+	INBOX_SMALL_BYTES = 4 << 10, /* receives below are copied together */
+	INBOX_SLOT_BYTES =
+		LIVE_RECEIVE_BYTES + 128, /* slots do not share cache sets */
+	INBOX_ALIGN = 64,		  /* arrivals begin on a cache line */
+	INBOX_ERRORS_IN_A_ROW = 4, /* receive errors that end a gathering */
+};
+
+union inbox_control {
+	struct cmsghdr align;
+	char room[CMSG_SPACE(sizeof(int))];
+};
+
+struct live_inbox {
+	struct live_pool *pool;
+	struct nopal_buffer *block; /* that receives land in */
+	uint32_t used;
+	bool small; /* recent receives were: fetch many a call */
+	uint8_t *slots;
+	struct mmsghdr headers[LIVE_BATCH_RECEIVES];
+	struct iovec vectors[LIVE_BATCH_RECEIVES];
+	union live_sockaddr from[LIVE_BATCH_RECEIVES];
+	union inbox_control control[LIVE_BATCH_RECEIVES];
+};
+
+int nopal__live_inbox_init(struct live_socket *sock)
+{
+	struct live_inbox *inbox = calloc(1, sizeof(*inbox));
+
+	if (!inbox)
+		return -ENOMEM;
+	inbox->pool = nopal__live_pool_new();
+	if (!inbox->pool) {
+		free(inbox);
+		return -ENOMEM;
+	}
+	inbox->small = true;
+	sock->inbox = inbox;
+	return 0;
+}
+
+void nopal__live_inbox_fini(struct live_socket *sock)
+{
+	struct live_inbox *inbox = sock->inbox;
+
+	if (!inbox)
+		return;
+	nopal_buffer_unref(inbox->block);
+	nopal__live_pool_drop(inbox->pool);
+	free(inbox->slots);
+	free(inbox);
+	sock->inbox = NULL;
+}
+
+/* --------------------------------------------------------------- receiving */
+
+static void inbox_header(struct live_inbox *inbox, unsigned at, uint8_t *bytes,
+			 size_t room)
+{
+	struct msghdr *header = &inbox->headers[at].msg_hdr;
+
+	inbox->vectors[at] =
+		(struct iovec){ .iov_base = bytes, .iov_len = room };
+	*header = (struct msghdr){
+		.msg_name = &inbox->from[at],
+		.msg_namelen = sizeof(inbox->from[at]),
+		.msg_iov = &inbox->vectors[at],
+		.msg_iovlen = 1,
+		.msg_control = &inbox->control[at],
+		.msg_controllen = sizeof(inbox->control[at]),
+	};
+}
+
+/* How long the datagrams are that GRO put together; 0: there is one. */
+static uint32_t inbox_stride(struct msghdr *header, uint32_t length)
+{
+	int stride = 0;
+
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at;
+	     at = CMSG_NXTHDR(header, at)) {
+		if (at->cmsg_level == SOL_UDP && at->cmsg_type == UDP_GRO)
+			memcpy(&stride, CMSG_DATA(at), sizeof(stride));
+	}
+	return stride > 0 && (uint32_t)stride < length ? (uint32_t)stride : 0;
+}
+
+/* Worth handing on?  Others were counted. */
+static bool inbox_good(struct live_socket *sock, const struct msghdr *header,
+		       size_t length)
+{
+	if (header->msg_flags & MSG_TRUNC) {
+		sock->truncated++;
+		return false;
+	}
+	if (length == 0)
+		sock->empty++;
+	return length > 0;
+}
+
+/* Makes sure that the block has room for the longest receive. */
+static bool inbox_block(struct live_inbox *inbox)
+{
+	if (inbox->block &&
+	    LIVE_BLOCK_BYTES - inbox->used >= LIVE_RECEIVE_BYTES)
+		return true;
+	nopal_buffer_unref(inbox->block);
+	inbox->used = 0;
+	inbox->block = nopal__live_pool_take(inbox->pool);
+	return inbox->block != NULL;
+}
+
+static void inbox_advance(struct live_inbox *inbox, uint32_t bytes)
+{
+	inbox->used = (inbox->used + bytes + INBOX_ALIGN - 1) &
+		      ~(uint32_t)(INBOX_ALIGN - 1);
+}
+
+static void inbox_arrival(struct live_inbox *inbox, unsigned header,
+			  uint32_t length, struct nopal_arrival *ret_arrival)
+{
+	nopal__live_address_from(&inbox->from[header], &ret_arrival->from);
+	ret_arrival->buffer = nopal_buffer_ref(inbox->block);
+	ret_arrival->bytes = inbox->block->bytes + inbox->used;
+	ret_arrival->length = length;
+	ret_arrival->stride =
+		inbox_stride(&inbox->headers[header].msg_hdr, length);
+	inbox_advance(inbox, length);
+}
+
+/* An error of a receive is an echo of something sent: it costs budget only. */
+static bool inbox_goes_on(struct live_socket *sock, unsigned *errors)
+{
+	if (errno == EAGAIN || errno == EWOULDBLOCK) {
+		sock->dry = true;
+		return false;
+	}
+	if (errno != EINTR)
+		sock->soft_errors++;
+	return ++*errors < INBOX_ERRORS_IN_A_ROW;
+}
+
+static size_t inbox_gather_in_place(struct live_socket *sock,
+				    struct nopal_arrival *arrivals)
+{
+	struct live_inbox *inbox = sock->inbox;
+	size_t count = 0, bytes = 0;
+	unsigned errors = 0;
+
+	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES && inbox_block(inbox);
+	     i++) {
+		ssize_t length;
+
+		inbox_header(inbox, 0, inbox->block->bytes + inbox->used,
+			     LIVE_RECEIVE_BYTES);
+		length = recvmsg(sock->fd, &inbox->headers[0].msg_hdr,
+				 MSG_DONTWAIT);
+		if (length < 0) {
+			if (!inbox_goes_on(sock, &errors))
+				break;
+			continue;
+		}
+		if (!inbox_good(sock, &inbox->headers[0].msg_hdr,
+				(size_t)length))
+			continue;
+		inbox_arrival(inbox, 0, (uint32_t)length, &arrivals[count++]);
+		bytes += (size_t)length;
+	}
+	inbox->small = bytes < count * INBOX_SMALL_BYTES || !sock->gro;
+	return count;
+}
+
+/* Does a datagram continue the train of the arrival before it? */
+static bool inbox_continues(const struct nopal_arrival *before,
+			    const struct nopal_address *from, uint32_t length)
+{
+	uint32_t stride = before->stride ? before->stride : before->length;
+
+	return length <= stride && before->length % stride == 0 &&
+	       before->length + length <= LIVE_RECEIVE_BYTES &&
+	       nopal_address_equal(&before->from, from);
+}
+
+/* Copies what lies in a slot behind the others, as a train where it can. */
+static bool inbox_copy(struct live_inbox *inbox, unsigned slot, uint32_t length,
+		       struct nopal_arrival *arrivals, size_t *count,
+		       uint32_t *tail)
+{
+	struct nopal_arrival *last = *count ? &arrivals[*count - 1] : NULL;
+	const uint8_t *bytes = inbox->vectors[slot].iov_base;
+	struct nopal_address from;
+
+	nopal__live_address_from(&inbox->from[slot], &from);
+	if (last && last->buffer == inbox->block &&
+	    inbox_stride(&inbox->headers[slot].msg_hdr, length) == 0 &&
+	    inbox_continues(last, &from, length) &&
+	    *tail + length <= LIVE_BLOCK_BYTES) {
+		if (last->stride == 0)
+			last->stride = last->length;
+		last->length += length;
+	} else {
+		if (!inbox_block(inbox))
+			return false;
+		*tail = inbox->used;
+		inbox_arrival(inbox, slot, length, &arrivals[(*count)++]);
+	}
+	memcpy(inbox->block->bytes + *tail, bytes, length);
+	*tail += length;
+	inbox->used = *tail;
+	inbox_advance(inbox, 0);
+	return true;
+}
+
+static int inbox_fetch(struct live_socket *sock)
+{
+	struct live_inbox *inbox = sock->inbox;
+	unsigned errors = 0;
+	int fetched;
+
+	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES; i++)
+		inbox_header(inbox, i,
+			     inbox->slots + (size_t)i * INBOX_SLOT_BYTES,
+			     LIVE_RECEIVE_BYTES);
+	do {
+		fetched = recvmmsg(sock->fd, inbox->headers,
+				   LIVE_BATCH_RECEIVES, MSG_DONTWAIT, NULL);
+	} while (fetched < 0 && inbox_goes_on(sock, &errors));
+	sock->dry = fetched < LIVE_BATCH_RECEIVES;
+	return fetched;
+}
+
+static size_t inbox_gather_small(struct live_socket *sock,
+				 struct nopal_arrival *arrivals)
+{
+	struct live_inbox *inbox = sock->inbox;
+	size_t count = 0;
+	uint32_t tail = 0;
+	int fetched = inbox_fetch(sock);
+
+	for (int i = 0; i < fetched; i++) {
+		uint32_t length = inbox->headers[i].msg_len;
+
+		if (!inbox_good(sock, &inbox->headers[i].msg_hdr, length))
+			continue;
+		if (!inbox_copy(inbox, (unsigned)i, length, arrivals, &count,
+				&tail))
+			break;
+		if (length > INBOX_SMALL_BYTES)
+			inbox->small = !sock->gro;
+	}
+	return count;
+}
+
+size_t nopal__live_socket_gather(struct live_socket *sock,
+				 struct nopal_arrival *arrivals)
+{
+	struct live_inbox *inbox = sock->inbox;
+
+	sock->truncated = 0;
+	sock->empty = 0;
+	sock->soft_errors = 0;
+	sock->dry = false;
+	if (inbox->small && !inbox->slots)
+		inbox->slots =
+			malloc((size_t)LIVE_BATCH_RECEIVES * INBOX_SLOT_BYTES);
+	if (inbox->small && inbox->slots)
+		return inbox_gather_small(sock, arrivals);
+	return inbox_gather_in_place(sock, arrivals);
+}
+
+void nopal__live_socket_gave(struct live_socket *sock,
+			     const struct nopal_arrival *arrivals, size_t count)
+{
+	struct live_inbox *inbox = sock->inbox;
+
+	for (size_t i = 0; i < count; i++)
+		nopal_buffer_unref(arrivals[i].buffer);
+	if (inbox->block && inbox->block->references == 1)
+		inbox->used =
+			0; /* nobody kept a byte: the same warm lines again */
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * capture.h -- the datagrams that the opener of a rig sends are taken off the
+ * network and given to the acceptor one by one, in any order, changed or not.
+ */
+#ifndef NOPAL_TEST_CAPTURE_H
+#define NOPAL_TEST_CAPTURE_H
+
+#include <string.h>
+
+#include "rig.h"
+
+enum { CAPTURE_DATAGRAMS = 64, CAPTURE_BYTES = 2048 };
+
+struct capture {
+	struct rig rig;
+	struct nopal_address opener, acceptor;
+	uint32_t count;
+	struct captured {
+		uint8_t bytes[CAPTURE_BYTES];
+		size_t length;
+		int64_t time_ns;
+	} datagram[CAPTURE_DATAGRAMS];
+};
+
+static inline void capture_note(void *user, int64_t now_ns,
+				const struct nopal_address *from,
+				const struct nopal_address *to,
+				const uint8_t *bytes, size_t length)
+{
+	struct capture *capture = user;
+	struct captured *datagram;
+
+	(void)from;
+	if (!nopal_address_equal(to, &capture->acceptor) ||
+	    capture->count == CAPTURE_DATAGRAMS)
+		return;
+	datagram = &capture->datagram[capture->count++];
+	memcpy(datagram->bytes, bytes, length);
+	datagram->length = length;
+	datagram->time_ns = now_ns;
+}
+
+/* Opens a pair that know each other; from then on nothing gets through. */
+static inline void capture_open(struct capture *capture, const char *config)
+{
+	struct nopal_link nothing, back;
+	struct nopal_problems problems;
+
+	capture->count = 0;
+	rig_open(&capture->rig, config, NULL);
+	rig_send(&capture->rig, "hello");
+	rig_run(&capture->rig, NOPAL_SECOND);
+	assert_int_equal(capture->rig.acceptor.delivered, 1);
+	nopal_endpoint_local(capture->rig.opener.endpoint, &capture->opener);
+	nopal_endpoint_local(capture->rig.acceptor.endpoint,
+			     &capture->acceptor);
+	nopal_problems_init(&problems);
+	assert_int_equal(nopal_link_parse("delay 1ms loss 100%", &nothing,
+					  &back, &problems),
+			 0);
+	nopal_problems_fini(&problems);
+	nopal_sim_change(capture->rig.world, 0, 1, &nothing);
+	nopal_sim_tap(capture->rig.world, capture_note, capture);
+	capture->rig.acceptor.delivered = 0;
+}
+
+static inline void capture_close(struct capture *capture)
+{
+	nopal_sim_tap(capture->rig.world, NULL, NULL);
+	rig_close(&capture->rig);
+}
+
+static inline void capture_give(struct capture *capture, const uint8_t *bytes,
+				size_t length)
+{
+	nopal_sim_inject(capture->rig.world, capture->rig.acceptor.endpoint,
+			 &capture->opener, bytes, length);
+	rig_run(&capture->rig, NOPAL_MICROSECOND);
+}
+
+static inline void capture_pass(struct capture *capture, uint32_t place)
+{
+	capture_give(capture, capture->datagram[place].bytes,
+		     capture->datagram[place].length);
+}
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segments.h -- segments that arrive at a session of a rig as if they had come
+ * from the network, for tests of what handles them.
+ *
+ *     struct arriving one = arriving_begin(session, kind, bytes, length);
+ *     nopal_set(one.segment, part, 0, 7);
+ *     arriving_end(&one);
+ *
+ * A body lies in a buffer of exactly its length, so that a read beyond it is
+ * caught by the address sanitizer.
+ */
+#ifndef NOPAL_TEST_SEGMENTS_H
+#define NOPAL_TEST_SEGMENTS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+
+struct arriving {
+	struct nopal_core *core;
+	struct nopal_segment *segment;
+	bool outermost;
+};
+
+static inline void arriving_buffer_free(struct nopal_buffer *buffer)
+{
+	free(buffer->bytes);
+	free(buffer);
+}
+
+static inline struct nopal_buffer *arriving_buffer(const void *bytes,
+						   size_t length)
+{
+	struct nopal_buffer *buffer = calloc(1, sizeof(*buffer));
+
+	buffer->references = 1;
+	buffer->bytes = malloc(length ? length : 1);
+	buffer->release = arriving_buffer_free;
+	if (length)
+		memcpy(buffer->bytes, bytes, length);
+	return buffer;
+}
+
+static inline struct arriving arriving_begin(struct nopal_session *session,
+					     uint8_t kind, const void *bytes,
+					     size_t length)
+{
+	struct arriving one = { .core = nopal__core(session) };
+	struct nopal_buffer *buffer = arriving_buffer(bytes, length);
+
+	one.outermost = nopal__turn_begin(one.core->world);
+	nopal__touch(one.core);
+	one.segment = nopal__segment_make(one.core, kind);
+	one.segment->incoming = true;
+	one.segment->departed_ns = session->now_ns;
+	one.segment->body =
+		(struct nopal_body){ buffer, buffer->bytes, (uint32_t)length };
+	return one;
+}
+
+static inline void arriving_end(struct arriving *one)
+{
+	struct nopal_world *world = one->core->world;
+
+	nopal__segment_arrive(one->core, one->segment);
+	nopal__turn_end(world, one->outermost);
+}
+
+/* A segment of a part's own kind, whole. */
+static inline void arrive_control(struct nopal_session *session,
+				  const char *name, unsigned kind,
+				  const void *bytes, size_t length)
+{
+	struct arriving one = arriving_begin(
+		session, rig_part(session, name)->kind[kind], bytes, length);
+
+	arriving_end(&one);
+}
+
+/* What the opener sent, by kind, taken at the tap. */
+enum { TAPPED_ROOM = 4096 };
+struct tapped {
+	uint32_t count;
+	uint8_t kind[TAPPED_ROOM];
+	bool to_acceptor[TAPPED_ROOM];
+	uint32_t length[TAPPED_ROOM];
+	int64_t time_ns[TAPPED_ROOM];
+};
+
+static inline void tapped_note(void *user, int64_t now_ns,
+			       const struct nopal_address *from,
+			       const struct nopal_address *to,
+			       const uint8_t *bytes, size_t length)
+{
+	struct tapped *tapped = user;
+
+	(void)from;
+	if (tapped->count == TAPPED_ROOM)
+		return;
+	tapped->kind[tapped->count] = bytes[0] & (NOPAL_KIND_ROOM - 1);
+	tapped->to_acceptor[tapped->count] = to->port == 2000;
+	tapped->length[tapped->count] = (uint32_t)length;
+	tapped->time_ns[tapped->count++] = now_ns;
+}
+
+static inline uint32_t tapped_count(const struct tapped *tapped, uint8_t kind)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < tapped->count; i++)
+		count += tapped->kind[i] == kind;
+	return count;
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stubs.h -- microprotocols of tests alone: `stub_ack` is an acknowledgement that
+ * reports nothing by itself, `stub_gate` holds a send bit until a test opens it.
+ */
+#ifndef NOPAL_TEST_STUBS_H
+#define NOPAL_TEST_STUBS_H
+
+#include "registry.h"
+#include "rig.h"
+
+static const struct nopal_microprotocol stub_ack = {
+	.abi = NOPAL_ABI,
+	.name = "stub_ack",
+	.family = "status",
+	.summary = "an acknowledgement that a test speaks for",
+	.provides = (const struct nopal_role[]){ { "acknowledgement", true },
+						 { 0 } },
+};
+
+/* Hears of the segments that want to leave, and leaves them to the test. */
+static enum nopal_verdict stub_gate_on_to_net(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_segment *segment)
+{
+	(void)session;
+	(void)part;
+	(void)segment;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_microprotocol stub_gate = {
+	.abi = NOPAL_ABI,
+	.name = "stub_gate",
+	.family = "flow",
+	.summary = "a gate that a test opens",
+	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
+	.holds =
+		(const struct nopal_hold[]){
+			{ "the test opens the gate", NOPAL_SEND, NOPAL_DATA,
+			  false },
+			{ 0 },
+		},
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(SEGMENT_TO_NET, stub_gate_on_to_net),
+			{ 0 },
+		},
+};
+
+static inline int stubs_register(void **state)
+{
+	struct nopal_problems problems;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	assert_true(nopal__registry_add(&stub_ack, "stubs.h", &problems));
+	assert_true(nopal__registry_add(&stub_gate, "stubs.h", &problems));
+	nopal_problems_fini(&problems);
+	return 0;
+}
+
+/* Raises an event of the opener's session about `subject`, in a turn. */
+#define STUB_RAISE(rig, event, subject)                                        \
+	do {                                                                   \
+		struct nopal_core *core_ = nopal__core((rig)->opener.session); \
+		struct nopal_world *world_ = core_->world;                     \
+		bool outermost_ = nopal__turn_begin(world_);                   \
+                                                                               \
+		nopal__touch(core_);                                           \
+		nopal_raise_##event((rig)->opener.session, subject);           \
+		nopal__turn_end(world_, outermost_);                           \
+	} while (0)
+
+/* The one segment that lives in the opener's session. */
+static inline struct nopal_segment *stub_segment(struct rig *rig)
+{
+	struct nopal_pool *pool = &nopal__core(rig->opener.session)->segments;
+	struct nopal_segment *segment = NULL;
+
+	assert_int_equal(pool->alive, 1);
+	for (uint32_t i = 0; i < pool->made && !segment; i++)
+		segment = nopal__pool_at(pool, i);
+	assert_non_null(segment);
+	return segment;
+}
+
+static inline void stub_open_gate(struct rig *rig,
+				  struct nopal_segment *segment)
+{
+	struct nopal_session *session = rig->opener.session;
+	struct nopal_core *core = nopal__core(session);
+	bool outermost = nopal__turn_begin(core->world);
+
+	nopal__touch(core);
+	nopal_release(session, rig_part(session, "stub_gate"), segment,
+		      NOPAL_SEND);
+	nopal__turn_end(core->world, outermost);
+}
+
+#endif

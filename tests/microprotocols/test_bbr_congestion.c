@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* test_bbr_congestion -- bottlenecks of many kinds, and what samples may say. */
+#include "../support/bench.h"
+#include "../support/path.h"
+#include "../../microprotocols/congestion/random_loss.h"
+
+extern const struct nopal_microprotocol nopal_bbr_congestion;
+
+enum { SEG = BENCH_BODY, PERCENT = 10000, MBIT = 1000000 };
+#define MS NOPAL_MILLISECOND
+
+static int64_t window(void)
+{
+	return *bench_shared("congestion_window_bytes");
+}
+
+static int64_t rate(void)
+{
+	return *bench_shared("sending_rate_bps");
+}
+
+static void begin(void)
+{
+	bench_place(&nopal_bbr_congestion);
+	*bench_parameter("initial") = 10 * SEG;
+	*bench_parameter("compensate") = 1;
+	bench_begin();
+}
+
+static void begin_path(int64_t rate_bps, int64_t delay_ns, uint32_t limit,
+		       uint32_t loss_ppm)
+{
+	begin();
+	path_begin(rate_bps, delay_ns, limit, loss_ppm);
+}
+
+static void forget_queue(void)
+{
+	path.queue_sum_ns = 0;
+	path.queue_most_ns = 0;
+	path.departures = 0;
+}
+
+/* ------------------------------------------------------- a whole bottleneck */
+
+static void test_fills_the_link_whatever_gets_lost(void **state)
+{
+	static const uint32_t percent[] = { 0, 1, 5, 10, 15, 25 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(percent) / sizeof(percent[0]); i++) {
+		begin_path(100 * MBIT, 25 * MS, 400, percent[i] * PERCENT);
+		path_run(2 * NOPAL_SECOND);
+		assert_in_range(path_percent(10 * NOPAL_SECOND), 97, 103);
+		assert_int_equal(path.timeouts, 0);
+		path_end();
+	}
+}
+
+static void test_keeps_the_queue_short(void **state)
+{
+	(void)state;
+	begin_path(100 * MBIT, 25 * MS, 4000, 0);
+	path_run(NOPAL_SECOND);
+	assert_in_range(path.queue_most_ns, 0, 60 * MS);
+	forget_queue();
+	path_run(10 * NOPAL_SECOND);
+	assert_in_range(path_mean_queue_ns(), 0, 8 * MS);
+	assert_in_range(path.queue_most_ns, 0, 25 * MS);
+	path_end();
+}
+
+static void test_without_compensation_it_is_bbr(void **state)
+{
+	int64_t percent;
+
+	(void)state;
+	begin();
+	*bench_parameter("compensate") = 0;
+	path_begin(100 * MBIT, 25 * MS, 400, 15 * PERCENT);
+	path_run(2 * NOPAL_SECOND);
+	percent = path_percent(10 * NOPAL_SECOND);
+	assert_in_range(percent, 75, 92);
+	path_end();
+}
+
+static void test_congestive_loss_is_not_made_up_for(void **state)
+{
+	(void)state;
+	/* A queue of a twentieth of the product: probing overflows it. */
+	begin_path(100 * MBIT, 25 * MS, 30, 0);
+	path_run(2 * NOPAL_SECOND);
+	path.overflowed = 0;
+	path.departures = 0;
+	assert_in_range(path_percent(10 * NOPAL_SECOND), 95, 101);
+	assert_true(path.overflowed * 100 < path.departures * 8);
+	path_end();
+}
+
+static void test_random_loss_that_ends_is_forgotten(void **state)
+{
+	(void)state;
+	begin_path(100 * MBIT, 25 * MS, 2000, 20 * PERCENT);
+	path_run(8 * NOPAL_SECOND);
+	path.loss_ppm = 0;
+	path_run(5 * NOPAL_SECOND);
+	forget_queue();
+	assert_in_range(path_percent(5 * NOPAL_SECOND), 97, 101);
+	assert_in_range(path_mean_queue_ns(), 0, 20 * MS);
+	path_end();
+}
+
+static void test_follows_the_rate_up_and_down(void **state)
+{
+	(void)state;
+	begin_path(20 * MBIT, 20 * MS, 500, 0);
+	path_run(3 * NOPAL_SECOND);
+	path.rate_bps = 80 * MBIT;
+	path_run(4 * NOPAL_SECOND);
+	assert_in_range(path_percent(3 * NOPAL_SECOND), 96, 101);
+	path.rate_bps = 10 * MBIT;
+	path_run(8 * NOPAL_SECOND);
+	forget_queue();
+	assert_in_range(path_percent(3 * NOPAL_SECOND), 96, 101);
+	assert_in_range(path_mean_queue_ns(), 0, 40 * MS);
+	path_end();
+}
+
+static void test_many_paths(void **state)
+{
+	static const struct {
+		int64_t rate_bps, delay_ns;
+		uint32_t limit;
+	} paths[] = {
+		{ 1 * MBIT, 50 * MS, 50 },
+		{ 10 * MBIT, 1 * MS, 50 },
+		{ 10 * MBIT, 150 * MS, 200 },
+		{ 200 * MBIT, 10 * MS, 300 },
+		{ 50 * MBIT, 100 * NOPAL_MICROSECOND, 100 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		for (uint32_t loss = 0; loss <= 10; loss += 10) {
+			begin_path(paths[i].rate_bps, paths[i].delay_ns,
+				   paths[i].limit, loss * PERCENT);
+			path_run(5 * NOPAL_SECOND);
+			assert_in_range(path_percent(8 * NOPAL_SECOND), 92,
+					106);
+			path_end();
+		}
+}
+
+static void test_probes_the_round_trip(void **state)
+{
+	int64_t least = INT64_MAX;
+	int64_t low_ns = 0;
+
+	(void)state;
+	begin_path(50 * MBIT, 20 * MS, 400, 0);
+	path_run(5 * NOPAL_SECOND);
+	for (int i = 0; i < 20000; i++) {
+		path_run(MS);
+		if (window() < least)
+			least = window();
+		low_ns += window() < 200000 ? MS : 0;
+	}
+	/* Half of 250 kB, once in ten seconds, for a round or so each. */
+	assert_in_range(least, 110000, 140000);
+	assert_in_range(low_ns, MS, 300 * MS);
+	path_end();
+}
+
+static void test_silence_closes_the_window_and_acks_open_it(void **state)
+{
+	(void)state;
+	begin_path(50 * MBIT, 20 * MS, 400, 0);
+	path_run(3 * NOPAL_SECOND);
+	path.down = true;
+	path_run(2 * NOPAL_SECOND);
+	assert_true(path.timeouts > 1);
+	assert_int_equal(window(), 4 * SEG);
+	path.down = false;
+	path_run(2 * NOPAL_SECOND);
+	assert_in_range(path_percent(3 * NOPAL_SECOND), 95, 101);
+	path_end();
+}
+
+static void test_idle_does_not_lose_the_bandwidth(void **state)
+{
+	int64_t before;
+
+	(void)state;
+	begin_path(50 * MBIT, 20 * MS, 400, 0);
+	path_run(3 * NOPAL_SECOND);
+	before = rate();
+	for (int i = 0; i < 100; i++) {
+		path.idle = true;
+		path_run(100 * MS);
+		path.idle = false;
+		path_run(100 * NOPAL_MICROSECOND);
+	}
+	assert_true(rate() > before / 2);
+	path.idle = false;
+	path_run(500 * MS);
+	assert_in_range(path_percent(2 * NOPAL_SECOND), 94, 101);
+	path_end();
+}
+
+/* ------------------------------------------------------------------ alone */
+
+static void test_begins_with_the_initial_window_and_no_rate(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(window(), 10 * SEG);
+	assert_int_equal(rate(), 0);
+	bench_close();
+}
+
+static void test_an_ack_without_segments_says_nothing(void **state)
+{
+	(void)state;
+	begin();
+	bench_ack(1, 0);
+	assert_int_equal(window(), 10 * SEG);
+	assert_int_equal(rate(), 0);
+	bench_close();
+}
+
+static struct nopal_segment *depart(void)
+{
+	struct nopal_segment *segment = bench_segment(SEG);
+
+	segment->departed_ns = bench.session->now_ns;
+	segment->packet_number = bench.next_packet++;
+	segment->departures = 1;
+	*bench_shared("bytes_in_flight") += SEG;
+	bench_raise(NOPAL_SEND_SEGMENT, segment);
+	return segment;
+}
+
+static void receive(struct nopal_segment *segment)
+{
+	*bench_shared("bytes_in_flight") -= SEG;
+	bench_raise(NOPAL_SEGMENT_RECEIVED, segment);
+	*bench_shared("latest_rtt_ns") =
+		bench.session->now_ns - segment->departed_ns;
+	bench_ack(segment->packet_number, SEG);
+}
+
+static void test_the_first_sample_sets_the_pace(void **state)
+{
+	struct nopal_segment *segment;
+
+	(void)state;
+	begin();
+	segment = depart();
+	bench.session->now_ns += 10 * MS;
+	receive(segment);
+	/* Ten segments a round trip, times 2.77. */
+	assert_int_equal(rate(), INT64_C(10) * SEG * 8 * 100 * 277 / 100);
+	bench_close();
+}
+
+static void test_too_short_an_interval_is_no_sample(void **state)
+{
+	struct nopal_segment *segment;
+	int64_t before;
+
+	(void)state;
+	begin();
+	for (int i = 0; i < 20; i++) {
+		segment = depart();
+		bench.session->now_ns += 10 * MS;
+		receive(segment);
+	}
+	before = rate();
+	/* A resend whose first departure is acknowledged a moment later. */
+	segment = depart();
+	depart();
+	bench.session->now_ns += 10 * NOPAL_MICROSECOND;
+	*bench_shared("bytes_in_flight") -= SEG;
+	bench_raise(NOPAL_SEGMENT_RECEIVED, segment);
+	*bench_shared("latest_rtt_ns") = 10 * MS;
+	bench_ack(segment->packet_number, SEG);
+	assert_int_equal(rate(), before);
+	bench_close();
+}
+
+static void test_window_is_never_below_four(void **state)
+{
+	(void)state;
+	begin();
+	*bench_parameter("initial") = SEG;
+	for (int i = 0; i < 50; i++) {
+		struct nopal_segment *segment = depart();
+
+		bench.session->now_ns += NOPAL_SECOND;
+		receive(segment);
+		assert_true(window() >= 4 * SEG);
+	}
+	bench_close();
+}
+
+/* -------------------------------------------------------------- random loss */
+
+static void count(struct random_loss *loss, int segments, int lost, bool queued)
+{
+	struct nopal_segment *segment = bench_segment(SEG);
+
+	for (int i = 0; i < segments; i++)
+		random_loss_count(loss, segment, i < lost);
+	random_loss_end_ack(bench.session, loss, queued);
+}
+
+static void test_random_share(void **state)
+{
+	struct random_loss loss = { 0 };
+
+	(void)state;
+	begin();
+	assert_int_equal(random_loss_share(bench.session, &loss), 0);
+	count(&loss, 4, 4, false); /* few: 4 of 64 at the most */
+	assert_int_equal(random_loss_share(bench.session, &loss), 62500);
+	count(&loss, 96, 6, false);
+	assert_int_equal(random_loss_share(bench.session, &loss), 100000);
+	/* Seen with a queue: free of loss. */
+	count(&loss, 100, 50, true);
+	assert_int_equal(random_loss_share(bench.session, &loss), 50000);
+	count(&loss, 500, 500, false);
+	assert_int_equal(random_loss_share(bench.session, &loss), 333333);
+	bench_close();
+}
+
+static void test_random_share_forgets(void **state)
+{
+	struct random_loss loss = { 0 };
+
+	(void)state;
+	begin();
+	for (int i = 0; i < 40; i++)
+		count(&loss, 100, 10, false);
+	assert_in_range(random_loss_share(bench.session, &loss), 99000, 101000);
+	for (int i = 0; i < 40; i++)
+		count(&loss, 100, 0, false);
+	assert_in_range(random_loss_share(bench.session, &loss), 0, 5000);
+	bench_close();
+}
+
+static void test_what_a_sample_may_claim(void **state)
+{
+	struct random_loss loss = { 0 };
+
+	(void)state;
+	begin();
+	assert_int_equal(random_loss_passed(bench.session, &loss, 900, 100),
+			 900);
+	count(&loss, 100, 10, false);
+	assert_int_equal(random_loss_passed(bench.session, &loss, 900, 100),
+			 1000);
+	/* Up to 12.5 % of the whole, and no more. */
+	assert_int_equal(random_loss_passed(bench.session, &loss, 875, 500),
+			 1000);
+	assert_int_equal(random_loss_passed(bench.session, &loss, 0, 500), 0);
+	bench_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fills_the_link_whatever_gets_lost),
+		cmocka_unit_test(test_keeps_the_queue_short),
+		cmocka_unit_test(test_without_compensation_it_is_bbr),
+		cmocka_unit_test(test_congestive_loss_is_not_made_up_for),
+		cmocka_unit_test(test_random_loss_that_ends_is_forgotten),
+		cmocka_unit_test(test_follows_the_rate_up_and_down),
+		cmocka_unit_test(test_many_paths),
+		cmocka_unit_test(test_probes_the_round_trip),
+		cmocka_unit_test(
+			test_silence_closes_the_window_and_acks_open_it),
+		cmocka_unit_test(test_idle_does_not_lose_the_bandwidth),
+		cmocka_unit_test(
+			test_begins_with_the_initial_window_and_no_rate),
+		cmocka_unit_test(test_an_ack_without_segments_says_nothing),
+		cmocka_unit_test(test_the_first_sample_sets_the_pace),
+		cmocka_unit_test(test_too_short_an_interval_is_no_sample),
+		cmocka_unit_test(test_window_is_never_below_four),
+		cmocka_unit_test(test_random_share),
+		cmocka_unit_test(test_random_share_forgets),
+		cmocka_unit_test(test_what_a_sample_may_claim),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "arrivals.h"
+
+static const char UNORDERED[] = "transport_driver {}\nfixed_size {}\n"
+				"sequenced_messages {}\ncheck_fifo {}\n";
+
+static struct rig rig;
+static const struct nopal_part *part;
+
+static void unordered_open(void)
+{
+	rig_open(&rig, UNORDERED, NULL);
+	part = rig_part(rig.opener.session, "check_fifo");
+}
+
+static void assert_fired(const struct rig_side *side, const char *what)
+{
+	assert_int_equal(side->ended, 1);
+	assert_int_equal(side->end, NOPAL_RUNTIME_LIMIT);
+	assert_non_null(strstr(side->end_text, "check_fifo"));
+	assert_non_null(strstr(side->end_text, what));
+}
+
+static void test_increasing_numbers_pass(void **state)
+{
+	(void)state;
+	unordered_open();
+	arrive_at(&rig.opener, part, 1, 2);
+	arrive_at(&rig.opener, part, 2, 7);
+	arrive_at(&rig.opener, part, 7, 8);
+	arrive_at(&rig.opener, part, 100, 101); /* gaps are no disorder */
+	assert_int_equal(rig.opener.ended, 0);
+	rig_close(&rig);
+}
+
+static void test_disorder_is_seen(void **state)
+{
+	(void)state;
+	unordered_open();
+	arrive(&rig.opener, part, 2);
+	arrive(&rig.opener, part, 1);
+	assert_fired(&rig.opener, "out of order");
+	rig_close(&rig);
+}
+
+static void test_a_duplicate_is_seen(void **state)
+{
+	(void)state;
+	unordered_open();
+	arrive(&rig.opener, part, 2);
+	arrive(&rig.opener, part, 2);
+	assert_fired(&rig.opener, "twice");
+	rig_close(&rig);
+}
+
+static void test_an_overlap_is_seen(void **state)
+{
+	(void)state;
+	unordered_open();
+	arrive_at(&rig.opener, part, 2, 5);
+	arrive_at(&rig.opener, part, 4, 6);
+	assert_fired(&rig.opener, "out of order");
+	rig_close(&rig);
+}
+
+static void test_a_message_without_a_number_is_seen(void **state)
+{
+	(void)state;
+	unordered_open();
+	arrive_at(&rig.opener, part, 0, 0);
+	assert_fired(&rig.opener, "without a number");
+	rig_close(&rig);
+}
+
+/* Nobody orders, and the link does not either. */
+static void test_a_link_that_reorders(void **state)
+{
+	const struct rig_options options = { .link = "delay 20ms 10ms",
+					     .seed = 5 };
+
+	(void)state;
+	rig_open(&rig, UNORDERED, &options);
+	for (int i = 0; i < 50; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, NOPAL_MILLISECOND);
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.end, NOPAL_RUNTIME_LIMIT);
+	rig_close(&rig);
+}
+
+/* The orders keep what they promise. */
+static void test_orders_pass(void **state)
+{
+	static const char *const configs[] = {
+		"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+		"check_fifo {}\nreliable_fifo {}\n",
+		"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		"check_fifo {}\nlossy_fifo { delay = 5ms }\n",
+	};
+	const struct rig_options options = {
+		.link = "delay 20ms 10ms duplicate 10%",
+		.seed = 5,
+	};
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(configs) / sizeof(configs[0]); c++) {
+		rig_open(&rig, configs[c], &options);
+		for (int i = 0; i < 200; i++) {
+			rig_send(&rig, "x");
+			rig_run(&rig, NOPAL_MILLISECOND);
+		}
+		rig_run(&rig, NOPAL_SECOND);
+		assert_int_equal(rig.acceptor.ended, 0);
+		assert_true(rig.acceptor.delivered > 50);
+		rig_close(&rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_increasing_numbers_pass),
+		cmocka_unit_test(test_disorder_is_seen),
+		cmocka_unit_test(test_a_duplicate_is_seen),
+		cmocka_unit_test(test_an_overlap_is_seen),
+		cmocka_unit_test(test_a_message_without_a_number_is_seen),
+		cmocka_unit_test(test_a_link_that_reorders),
+		cmocka_unit_test(test_orders_pass),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "segments.h"
+
+#define OTHERS                                                                 \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
+	"retransmit {}\nduplicate_ack {}\na_tap {}\n"
+static const char CUMULATIVE[] = OTHERS "positive_ack {}\n";
+static const char SELECTIVE[] = OTHERS "positive_ack { selective = on }\n";
+static const char UNRELIABLE[] =
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	"duplicate_ack {}\npositive_ack { selective = on }\na_tap {}\n";
+
+static void change(struct rig *rig, const char *words)
+{
+	struct nopal_link forward, reverse;
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems),
+			 0);
+	nopal_problems_fini(&problems);
+	nopal_sim_change(rig->world, 0, 1, &forward);
+}
+
+/* Sends `count` and loses those of the mask. */
+static void lose(struct rig *rig, const char *config, const char *mask,
+		 unsigned count)
+{
+	char words[64];
+
+	rig_open(rig, config, &(struct rig_options){ .link = "delay 10ms" });
+	rig_send(rig, "x");
+	rig_run(rig, NOPAL_SECOND);
+	snprintf(words, sizeof(words), "delay 10ms loss mask %s", mask);
+	change(rig, words);
+	for (unsigned i = 0; i < count; i++)
+		rig_send(rig, "x");
+	rig_run(rig, 100 * NOPAL_MILLISECOND);
+}
+
+static void recover(const char *config, const char *mask, uint32_t losses)
+{
+	struct rig rig;
+
+	lose(&rig, config, mask, 20);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), losses);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
+	assert_int_equal(rig.acceptor.delivered, 21);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 21);
+	rig_close(&rig);
+}
+
+static void test_losses_are_found_and_mended_without_a_timeout(void **state)
+{
+	(void)state;
+	recover(CUMULATIVE, "0x1", 1);
+	recover(CUMULATIVE, "0x10", 1);
+	recover(SELECTIVE, "0x1", 1);
+	recover(SELECTIVE, "0x5555", 8);
+	recover(SELECTIVE, "0xffff", 16);
+}
+
+/* One at a time is all that a cumulative ack can tell; each resend moves the
+ * floor to the next. */
+static void test_a_cumulative_floor_mends_one_a_round_trip(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	lose(&rig, CUMULATIVE, "0x15", 20);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 3);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
+	assert_int_equal(rig.acceptor.delivered, 21);
+	rig_close(&rig);
+}
+
+static void test_less_than_the_threshold_is_no_loss(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	lose(&rig, SELECTIVE, "0x20", 8); /* two come after the sixth */
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);
+	rig_close(&rig);
+	lose(&rig, SELECTIVE, "0x10", 8); /* three after the fifth */
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 1);
+	rig_close(&rig);
+}
+
+static void test_disorder_within_the_threshold_is_no_loss(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, SELECTIVE,
+		 &(struct rig_options){ .link = "delay 10ms" });
+	for (int i = 0; i < 50; i++) {
+		rig_send(&rig, "x");
+		change(&rig, i % 3 ? "delay 10ms" : "delay 12ms");
+		rig_run(&rig, NOPAL_MILLISECOND);
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);
+	assert_int_equal(rig.acceptor.delivered, 50);
+	rig_close(&rig);
+}
+
+static void test_where_nobody_resends_a_loss_is_missing(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	lose(&rig, UNRELIABLE, "0x5", 20);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 2);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 2);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 19);
+	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	rig_close(&rig);
+}
+
+/* An ack of nothing, a stale floor segment, a largest below the threshold, more
+ * said to have arrived than was told to have. */
+static void test_strange_acks_find_nothing(void **state)
+{
+	struct nopal_ack ack = { .largest = 2, .selective = true };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, CUMULATIVE,
+		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
+	for (int i = 0; i < 10; i++)
+		rig_send(&rig, "x");
+	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
+	ack = (struct nopal_ack){ .largest = 9 };
+	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
+	ack.floor_segment = (struct nopal_handle){ 12345, 77 };
+	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
+	ack = (struct nopal_ack){ .largest = 9, .selective = true };
+	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);
+	rig_close(&rig);
+}
+
+/* Packets 7, 8 and 9 arrived: all before are lost, once each. */
+static void test_each_loss_is_raised_once(void **state)
+{
+	struct nopal_ack ack = { .largest = 9, .selective = true };
+	struct nopal_segment *segment;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, SELECTIVE,
+		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
+	for (int i = 0; i < 10; i++)
+		rig_send(&rig, "x");
+	nopal_raise_ACK_FROM_NET(rig.opener.session, &ack);
+	for (uint64_t number = 7; number < 10; number++) {
+		segment = nopal_segment_find(
+			rig.opener.session,
+			nopal_departure_find(rig.opener.session, number)
+				->segment);
+		nopal_segment_settle(rig.opener.session, segment);
+		nopal_raise_SEGMENT_RECEIVED(rig.opener.session, segment);
+	}
+	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 7);
+	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 7);
+	rig_close(&rig);
+}
+
+/* One datagram that jumps ahead of a whole round trip makes none of them lost,
+ * and where the path reorders further, few resends are for nothing. */
+static void test_a_path_that_reorders_is_learned(void **state)
+{
+	static const char config[] = OTHERS "positive_ack { selective = on }\n"
+					    "rtt_estimation {}\n";
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, config,
+		 &(struct rig_options){ .link = "delay 20ms 4ms" });
+	for (int i = 0; i < 2000; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, NOPAL_MILLISECOND / 4);
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 2000);
+	assert_in_range(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 1, 400);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_losses_are_found_and_mended_without_a_timeout),
+		cmocka_unit_test(
+			test_a_cumulative_floor_mends_one_a_round_trip),
+		cmocka_unit_test(test_less_than_the_threshold_is_no_loss),
+		cmocka_unit_test(test_disorder_within_the_threshold_is_no_loss),
+		cmocka_unit_test(test_where_nobody_resends_a_loss_is_missing),
+		cmocka_unit_test(test_strange_acks_find_nothing),
+		cmocka_unit_test(test_each_loss_is_raised_once),
+		cmocka_unit_test(test_a_path_that_reorders_is_learned),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "segments.h"
+
+static const char FIXED[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
+static const char BY_SEGMENT[] = "transport_driver {}\nfixed_size {}\n"
+				 "sequenced_segments {}\na_tap {}\n";
+static const char BY_MESSAGE[] =
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	"sequenced_messages {}\na_tap {}\n";
+
+enum { MESSAGE, SEGMENT, FIRST, NEXT };
+
+static uint64_t first, next;
+
+static enum nopal_verdict look(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_message *message)
+{
+	const struct nopal_part *fixed = rig_part(session, "fixed_size");
+
+	(void)part;
+	first = nopal_get(message, fixed, FIRST);
+	next = nopal_get(message, fixed, NEXT);
+	return NOPAL_CONTINUE;
+}
+
+/* What a message that carries these numbers covers. */
+static void cover(const char *config, uint64_t segment, uint64_t message)
+{
+	const struct nopal_binding binding = NOPAL_ON(MSG_FROM_NET, look);
+	const struct nopal_part *part;
+	struct arriving one;
+	struct rig rig;
+
+	rig_open(&rig, config, NULL);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	part = rig_part(rig.acceptor.session, "fixed_size");
+	assert_int_equal(nopal_bind(rig.acceptor.session, part, &binding), 0);
+	one = arriving_begin(rig.acceptor.session, NOPAL_KIND_DATA, "abc", 3);
+	if (nopal_has(part, SEGMENT))
+		nopal_set(one.segment, part, SEGMENT, segment);
+	if (nopal_has(part, MESSAGE))
+		nopal_set(one.segment, part, MESSAGE, message);
+	arriving_end(&one);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	assert_string_equal(rig.acceptor.text[1], "abc");
+	rig_close(&rig);
+}
+
+static void test_a_message_covers_its_number(void **state)
+{
+	(void)state;
+	cover(FIXED, 7, 9);
+	assert_int_equal(first, 0);
+	assert_int_equal(next, 0);
+	cover(BY_SEGMENT, 7, 9);
+	assert_int_equal(first, 7);
+	assert_int_equal(next, 8);
+	cover(BY_MESSAGE, 7, 9);
+	assert_int_equal(first, 9);
+	assert_int_equal(next, 10);
+}
+
+static void test_lengths_at_the_bounds(void **state)
+{
+	uint32_t limit;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, FIXED, NULL);
+	limit = nopal_body_limit(rig.opener.session);
+	assert_int_equal(rig_send_bytes(&rig, 0), 0);
+	assert_int_equal(rig_send_bytes(&rig, 1), 0);
+	assert_int_equal(rig_send_bytes(&rig, limit), 0);
+	assert_true(rig_send_bytes(&rig, limit + 1) < 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 3);
+	assert_int_equal(rig.acceptor.length[0], 0);
+	assert_int_equal(rig.acceptor.length[2], limit);
+	rig_close(&rig);
+}
+
+static void test_a_longer_path_takes_longer_messages(void **state)
+{
+	uint32_t limit;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, FIXED, NULL);
+	limit = nopal_body_limit(rig.opener.session);
+	rig_close(&rig);
+	rig_open(&rig,
+		 "transport_driver {}\nfixed_size { mtu = 1000B }\na_tap {}\n",
+		 NULL);
+	assert_int_equal(nopal_body_limit(rig.opener.session), limit - 500);
+	rig_close(&rig);
+}
+
+static void test_over_budget_nothing_is_kept(void **state)
+{
+	const struct nopal_budget little = { .bytes = 1 };
+	struct arriving one;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, FIXED, NULL);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	nopal_session_set_budget(rig.acceptor.session, &little);
+	one = arriving_begin(rig.acceptor.session, NOPAL_KIND_DATA, "abc", 3);
+	arriving_end(&one);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	assert_int_equal(nopal__core(rig.acceptor.session)->messages.alive, 0);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_message_covers_its_number),
+		cmocka_unit_test(test_lengths_at_the_bounds),
+		cmocka_unit_test(test_a_longer_path_takes_longer_messages),
+		cmocka_unit_test(test_over_budget_nothing_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

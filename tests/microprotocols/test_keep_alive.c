@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "segments.h"
+
+static const char ALIVE[] =
+	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
+	"keep_alive { interval = 10s  timeout = 30s  probes = 4 }\na_tap {}\n";
+
+enum { PROBE, ANSWER };
+
+static void change(struct rig *rig, const char *words)
+{
+	struct nopal_link forward, reverse;
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems),
+			 0);
+	nopal_problems_fini(&problems);
+	nopal_sim_change(rig->world, 0, 1, &forward);
+	nopal_sim_change(rig->world, 1, 0, &reverse);
+}
+
+static uint64_t control_out(struct rig_side *side)
+{
+	return nopal_session_counters(side->session)->control_out;
+}
+
+static void test_an_idle_session_stays_up(void **state)
+{
+	struct rig rig;
+	uint64_t before;
+
+	(void)state;
+	rig_open(&rig, ALIVE, NULL);
+	before = control_out(&rig.opener) + control_out(&rig.acceptor);
+	rig_run(&rig, 600 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.ended, 0);
+	assert_int_equal(rig.acceptor.ended, 0);
+	/* about one probe and one answer every 10 s */
+	assert_in_range(control_out(&rig.opener) + control_out(&rig.acceptor) -
+				before,
+			100, 130);
+	rig_close(&rig);
+}
+
+static void test_a_silent_peer_is_found_on_time(void **state)
+{
+	struct rig rig;
+	int64_t heard;
+
+	(void)state;
+	rig_open(&rig, ALIVE, NULL);
+	heard = nopal_world_now(rig.world);
+	change(&rig, "loss 100%");
+	rig_run(&rig, 29 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.ended, 0);
+	rig_run(&rig, NOPAL_SECOND + 20 * NOPAL_MILLISECOND);
+	assert_true(nopal_world_now(rig.world) >= heard + 30 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
+	assert_int_equal(rig.acceptor.end, NOPAL_PEER_LOST);
+	rig_close(&rig);
+}
+
+static void test_probes_fill_the_time_that_is_left(void **state)
+{
+	struct rig rig;
+	uint64_t before;
+
+	(void)state;
+	rig_open(&rig, ALIVE, NULL);
+	before = control_out(&rig.opener);
+	change(&rig, "loss 100%");
+	rig_run(&rig, 29 * NOPAL_SECOND);
+	assert_int_equal(control_out(&rig.opener) - before, 4);
+	rig_close(&rig);
+}
+
+static void test_data_counts_as_life(void **state)
+{
+	struct rig rig;
+	uint64_t before;
+
+	(void)state;
+	rig_open(&rig, ALIVE, NULL);
+	before = control_out(&rig.acceptor);
+	for (int i = 0; i < 20; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, 5 * NOPAL_SECOND);
+	}
+	/* the opener hears nothing but answers: only it asks */
+	assert_int_equal(rig.acceptor.delivered, 20);
+	assert_in_range(control_out(&rig.acceptor) - before, 8, 12);
+	rig_close(&rig);
+}
+
+static void test_many_probes_get_one_answer(void **state)
+{
+	struct rig rig;
+	uint64_t before;
+	bool outermost;
+
+	(void)state;
+	rig_open(&rig, ALIVE, NULL);
+	before = control_out(&rig.opener);
+	outermost = nopal__turn_begin(rig.world);
+	for (int i = 0; i < 50; i++)
+		arrive_control(rig.opener.session, "keep_alive", PROBE, "", 0);
+	nopal__turn_end(rig.world, outermost);
+	assert_int_equal(control_out(&rig.opener) - before, 1);
+	arrive_control(rig.opener.session, "keep_alive", PROBE, "x", 1);
+	arrive_control(rig.opener.session, "keep_alive", ANSWER, "", 0);
+	assert_int_equal(control_out(&rig.opener) - before, 1);
+	rig_close(&rig);
+}
+
+static void test_messages_on_their_way_do_not_hide_silence(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig,
+		 "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
+		 "sequenced_segments {}\npositive_ack {}\n"
+		 "retransmit { attempts = 1000 }\n"
+		 "keep_alive { interval = 10s  timeout = 30s }\na_tap {}\n",
+		 NULL);
+	change(&rig, "loss 100%");
+	rig_send(&rig, "x");
+	rig_run(&rig, 31 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
+	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	rig_close(&rig);
+}
+
+static void test_timeout_must_exceed_the_interval(void **state)
+{
+	char text[1024];
+
+	(void)state;
+	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
+				"keep_alive { interval = 45s }\n",
+				text, sizeof(text)));
+	assert_non_null(strstr(text, "timeout"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_idle_session_stays_up),
+		cmocka_unit_test(test_a_silent_peer_is_found_on_time),
+		cmocka_unit_test(test_probes_fill_the_time_that_is_left),
+		cmocka_unit_test(test_data_counts_as_life),
+		cmocka_unit_test(test_many_probes_get_one_answer),
+		cmocka_unit_test(
+			test_messages_on_their_way_do_not_hide_silence),
+		cmocka_unit_test(test_timeout_must_exceed_the_interval),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "segments.h"
+
+#include "../../microprotocols/status/positive_ack.h"
+
+#define BASE                                                                   \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\na_tap "    \
+	"{}\n"
+static const char CUMULATIVE[] = BASE "positive_ack {}\nretransmit {}\n";
+static const char SELECTIVE[] =
+	BASE "positive_ack { selective = on }\nretransmit {}\n";
+static const char UNRELIABLE[] = BASE "positive_ack {}\n";
+static const char UNRELIABLE_SELECTIVE[] =
+	BASE "positive_ack { selective = on }\n";
+static const char PIGGYBACK[] =
+	BASE "positive_ack { piggyback = on }\nretransmit {}\n";
+
+static struct positive_ack *state_of(struct rig_side *side)
+{
+	return rig_state(side->session, "positive_ack");
+}
+
+static void send_many(struct rig *rig, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(rig_send(rig, "x"), 0);
+}
+
+/* Open towards the acceptor, with nothing outstanding. */
+static void begin(struct rig *rig, const char *config, const char *link)
+{
+	rig_open(rig, config, &(struct rig_options){ .link = link });
+	assert_int_equal(rig_send(rig, "first"), 0);
+	rig_run(rig, NOPAL_SECOND);
+	assert_int_equal(rig->acceptor.delivered, 1);
+}
+
+static void change(struct rig *rig, const char *forward)
+{
+	struct nopal_link link, reverse;
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	assert_int_equal(nopal_link_parse(forward, &link, &reverse, &problems),
+			 0);
+	nopal_problems_fini(&problems);
+	nopal_sim_change(rig->world, 0, 1, &link);
+}
+
+static void ack(struct rig *rig, const void *bytes, size_t length)
+{
+	arrive_control(rig->opener.session, "positive_ack", POSITIVE_ACK_ACK,
+		       bytes, length);
+}
+
+static size_t ack_body(uint8_t *bytes, uint64_t largest, uint64_t floor,
+		       const uint8_t *bitmap, size_t bitmap_bytes)
+{
+	const struct ack_report report = { .largest = largest, .floor = floor };
+	struct nopal_writer writer = { bytes, bytes, bytes + 512, false };
+
+	ack_report_write(&writer, &report);
+	nopal_write_bytes(&writer, bitmap, bitmap_bytes);
+	return (size_t)(writer.at - bytes);
+}
+
+static void test_messages_get_their_fate(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, CUMULATIVE, NULL);
+	send_many(&rig, 100);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 101);
+	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
+	rig_close(&rig);
+}
+
+static void test_ack_is_once_a_turn_or_delayed(void **state)
+{
+	struct rig rig;
+	uint64_t before;
+
+	(void)state;
+	begin(&rig, CUMULATIVE, "delay 10ms");
+	before = nopal_session_counters(rig.acceptor.session)->control_out;
+	send_many(&rig, 1);
+	rig_run(&rig, 30 * NOPAL_MILLISECOND);
+	assert_int_equal(
+		nopal_session_counters(rig.acceptor.session)->control_out,
+		before);
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(
+		nopal_session_counters(rig.acceptor.session)->control_out,
+		before + 1);
+	send_many(&rig, 2);
+	rig_run(&rig, 11 * NOPAL_MILLISECOND);
+	assert_int_equal(
+		nopal_session_counters(rig.acceptor.session)->control_out,
+		before + 2);
+	rig_close(&rig);
+}
+
+static void test_events_of_an_ack_come_in_order(void **state)
+{
+	static const enum nopal_event expected[] = {
+		NOPAL_SEGMENT_FROM_NET, NOPAL_ACK_FROM_NET,
+		NOPAL_SEGMENT_RECEIVED, NOPAL_SEGMENT_DONE,
+		NOPAL_MSG_DONE,		NOPAL_SEGMENT_RECEIVED,
+		NOPAL_SEGMENT_DONE,	NOPAL_MSG_DONE,
+		NOPAL_ACK_PROCESSED,	NOPAL_TURN_END,
+	};
+	struct rig rig;
+	uint32_t at;
+
+	(void)state;
+	begin(&rig, CUMULATIVE, NULL);
+	send_many(&rig, 2);
+	at = rig.opener.events;
+	rig_run(&rig, NOPAL_SECOND);
+	while (rig.opener.event[at].event != expected[0])
+		at++;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		assert_string_equal(
+			nopal_event_name(rig.opener.event[at + i].event),
+			nopal_event_name(expected[i]));
+	rig_close(&rig);
+}
+
+static void test_hole_is_told_at_once_and_selectively(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, SELECTIVE, "delay 10ms");
+	change(&rig, "delay 10ms loss mask 0x2"); /* counts from now */
+	send_many(&rig, 4);
+	rig_run(&rig, 25 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 4);
+	assert_int_equal(state_of(&rig.opener)->sent.base + 3,
+			 state_of(&rig.opener)->sent.end);
+	rig_run(&rig, 3 * NOPAL_SECOND); /* the timeout resends it */
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 5);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 1);
+	rig_close(&rig);
+}
+
+static void test_timeouts_back_off_and_recover(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, CUMULATIVE, "delay 10ms");
+	change(&rig, "delay 10ms loss 100%");
+	send_many(&rig, 1);
+	rig_run(&rig, 8 * NOPAL_SECOND); /* at 1, 3 and 7 s */
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 3);
+	assert_int_equal(state_of(&rig.opener)->backoff, 3);
+	change(&rig, "delay 10ms");
+	rig_run(&rig, 8 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(state_of(&rig.opener)->backoff, 0);
+	rig_close(&rig);
+}
+
+/* Nobody resends: a lost message is missing, one that the floor passed unseen
+ * is unknown, and nothing is waited for. */
+static void test_unreliable_fates_are_true(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, UNRELIABLE, "delay 10ms");
+	change(&rig, "delay 10ms loss mask 0x1");
+	send_many(&rig, 2);
+	rig_run(&rig, 5 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	change(&rig, "delay 10ms loss 100%");
+	send_many(&rig, 1);
+	rig_run(&rig, 5 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	rig_close(&rig);
+}
+
+static void test_unreliable_selective_reports_the_hole(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, UNRELIABLE_SELECTIVE, "delay 10ms");
+	change(&rig, "delay 10ms loss mask 0x1");
+	send_many(&rig, 10);
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 10);
+	assert_int_equal(state_of(&rig.acceptor)->seen.floor, 2);
+	for (int i = 0; i < 4; i++) {
+		send_many(&rig, POSITIVE_ACK_HINDSIGHT / 2);
+		rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	}
+	assert_int_equal(state_of(&rig.acceptor)->seen.floor,
+			 12 + 2 * POSITIVE_ACK_HINDSIGHT);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED],
+			 10 + 2 * POSITIVE_ACK_HINDSIGHT);
+	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	rig_close(&rig);
+}
+
+static void test_floor_rides_on_data(void **state)
+{
+	struct rig rig;
+	uint64_t before;
+
+	(void)state;
+	begin(&rig, PIGGYBACK, "delay 10ms");
+	before = nopal_session_counters(rig.acceptor.session)->control_out;
+	send_many(&rig, 1);
+	rig_run(&rig, 15 * NOPAL_MILLISECOND);
+	assert_int_equal(nopal_send(rig.acceptor.session, "y", 1, 0), 0);
+	rig_run(&rig, 15 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(
+		nopal_session_counters(rig.acceptor.session)->control_out,
+		before);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.fates[NOPAL_ARRIVED], 1);
+	rig_close(&rig);
+}
+
+static void test_duplicate_is_acknowledged_again(void **state)
+{
+	struct rig rig;
+	uint64_t before;
+
+	(void)state;
+	begin(&rig, CUMULATIVE, "delay 10ms");
+	before = nopal_session_counters(rig.acceptor.session)->control_out;
+	change(&rig, "delay 10ms duplicate 100%");
+	send_many(&rig, 1);
+	rig_run(&rig, 12 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	assert_int_equal(
+		nopal_session_counters(rig.acceptor.session)->control_out,
+		before + 1);
+	rig_close(&rig);
+}
+
+static void test_no_more_than_the_window_is_outstanding(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, BASE "positive_ack { window = 8 }\nretransmit {}\n",
+	      "delay 10ms");
+	send_many(&rig, 20);
+	assert_int_equal(nopal_next_packet_number(rig.opener.session), 1 + 8);
+	assert_int_equal(state_of(&rig.opener)->waiting.count, 12);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 21);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 21);
+	rig_close(&rig);
+}
+
+/* ------------------------------------------------------------- hostile acks */
+
+/* Two away, numbers 2 and 3, packets 1 and 2; nothing of what follows is true. */
+static void test_untrue_acks_change_nothing(void **state)
+{
+	static const uint8_t high[] = { 0x02 }, zero[] = { 0x01, 0x00 };
+	uint8_t bytes[512];
+	struct rig rig;
+	size_t length;
+
+	(void)state;
+	begin(&rig, SELECTIVE, "delay 10ms");
+	change(&rig, "delay 10ms loss 100%");
+	send_many(&rig, 2);
+	length = ack_body(bytes, 3, 2, NULL, 0); /* packet never sent */
+	ack(&rig, bytes, length);
+	length = ack_body(bytes, 2, 5, NULL, 0); /* floor beyond the next */
+	ack(&rig, bytes, length);
+	length = ack_body(bytes, 2, 2, high, 1); /* number 4 */
+	ack(&rig, bytes, length);
+	length = ack_body(bytes, 2, 2, zero, 2); /* not canonical */
+	ack(&rig, bytes, length);
+	length = ack_body(bytes, UINT32_MAX, UINT32_MAX, NULL, 0);
+	ack(&rig, bytes, length);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RECEIVED), 1);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_ACK_FROM_NET), 1);
+	assert_int_equal(state_of(&rig.opener)->largest, 0);
+	length = ack_body(bytes, 2, 2, (const uint8_t[]){ 1 }, 1);
+	for (size_t cut = 0; cut < ACK_REPORT_HEAD_BYTES; cut++)
+		ack(&rig, bytes, cut);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_ACK_FROM_NET), 1);
+	ack(&rig, bytes, length); /* and this one is */
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RECEIVED), 2);
+	ack(&rig, bytes, length); /* said twice, raised once */
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RECEIVED), 2);
+	rig_close(&rig);
+}
+
+static void test_late_ack_takes_nothing_back(void **state)
+{
+	uint8_t bytes[512];
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, CUMULATIVE, "delay 10ms");
+	change(&rig, "delay 10ms loss 100%");
+	send_many(&rig, 3);
+	ack(&rig, bytes, ack_body(bytes, 3, 5, NULL, 0));
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 4);
+	ack(&rig, bytes, ack_body(bytes, 1, 3, NULL, 0));
+	assert_int_equal(state_of(&rig.opener)->largest, 3);
+	assert_int_equal(state_of(&rig.opener)->sent.base, 5);
+	rig_close(&rig);
+}
+
+static void test_ack_before_anything_was_sent(void **state)
+{
+	uint8_t bytes[512];
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, CUMULATIVE, NULL);
+	ack(&rig, bytes, ack_body(bytes, 0, 1, NULL, 0));
+	ack(&rig, bytes, ack_body(bytes, 0, 0, NULL, 0));
+	assert_int_equal(rig_count(&rig.opener, NOPAL_ACK_FROM_NET), 0);
+	rig_close(&rig);
+}
+
+/* Wherever numbers begin, and across the wrap of what is on the wire. */
+static void test_numbers_expand_to_the_past_only(void **state)
+{
+	uint64_t number;
+
+	(void)state;
+	assert_true(ack_report_expand(5, 5, &number));
+	assert_int_equal(number, 5);
+	assert_true(
+		ack_report_expand(UINT64_C(0x100000002), 0xffffffff, &number));
+	assert_int_equal(number, 0xffffffff);
+	assert_false(ack_report_expand(UINT64_C(0x100000002), 3, &number));
+	assert_false(ack_report_expand(5, 6, &number));
+	assert_false(ack_report_expand(5, 0xffffffff, &number));
+	assert_true(ack_report_expand(0, 0, &number));
+}
+
+static void mark_all(struct nopal_numbers *seen, uint64_t first,
+		     const char *pattern)
+{
+	for (size_t i = 0; pattern[i]; i++)
+		if (pattern[i] == '1')
+			nopal_numbers_mark(seen, first + i);
+}
+
+/* What is encoded is read back, at every place of the floor in its word. */
+static void test_bitmap_is_read_as_it_was_written(void **state)
+{
+	(void)state;
+	for (uint64_t first = 1; first < 200; first++) {
+		struct nopal_numbers seen = { 0 };
+		struct ack_report report;
+		uint8_t bytes[512];
+		struct nopal_writer writer = { bytes, bytes,
+					       bytes + sizeof(bytes), false };
+		uint32_t length;
+
+		assert_int_equal(nopal_numbers_init(NULL, &seen, first, 128),
+				 0);
+		mark_all(&seen, first,
+			 "1101011111111111111111111111111111111111111111111111"
+			 "11111111111111111111111111111111111111101");
+		report = (struct ack_report){ .floor = seen.floor };
+		ack_report_write(&writer, &report);
+		length = (uint32_t)ack_report_bitmap_bytes(&seen);
+		length = ack_report_bitmap(&seen, writer.at, length);
+		writer.at += length;
+		assert_true(ack_report_read(
+			(struct nopal_reader){ bytes, writer.at, false }, 1,
+			seen.end, true, &report));
+		assert_int_equal(report.floor, first + 2);
+		assert_int_equal(report.highest, seen.end - 1);
+		for (uint64_t n = report.floor + 1; n < seen.end; n++) {
+			uint64_t i = n - report.floor - 1;
+			bool told =
+				ack_report_word(&report, i / 64 * 8) >> i % 64 &
+				1;
+
+			assert_int_equal(told, nopal_numbers_test(&seen, n) ==
+						       NOPAL_NUMBER_SEEN);
+		}
+		nopal_free(NULL, seen.bits);
+	}
+}
+
+static void test_close_in_the_middle(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, CUMULATIVE, "delay 10ms loss 20%");
+	send_many(&rig, 50);
+	nopal_session_close(rig.opener.session);
+	rig_run(&rig, 60 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 51);
+	rig_close(&rig);
+	begin(&rig, CUMULATIVE, "delay 10ms");
+	send_many(&rig, 50);
+	nopal_session_abort(rig.opener.session, "enough");
+	rig_run(&rig, NOPAL_SECOND);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_messages_get_their_fate),
+		cmocka_unit_test(test_ack_is_once_a_turn_or_delayed),
+		cmocka_unit_test(test_events_of_an_ack_come_in_order),
+		cmocka_unit_test(test_hole_is_told_at_once_and_selectively),
+		cmocka_unit_test(test_timeouts_back_off_and_recover),
+		cmocka_unit_test(test_unreliable_fates_are_true),
+		cmocka_unit_test(test_unreliable_selective_reports_the_hole),
+		cmocka_unit_test(test_floor_rides_on_data),
+		cmocka_unit_test(test_duplicate_is_acknowledged_again),
+		cmocka_unit_test(test_no_more_than_the_window_is_outstanding),
+		cmocka_unit_test(test_untrue_acks_change_nothing),
+		cmocka_unit_test(test_late_ack_takes_nothing_back),
+		cmocka_unit_test(test_ack_before_anything_was_sent),
+		cmocka_unit_test(test_numbers_expand_to_the_past_only),
+		cmocka_unit_test(test_bitmap_is_read_as_it_was_written),
+		cmocka_unit_test(test_close_in_the_middle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "segments.h"
+
+#define OTHERS "transport_driver {}\nsequenced_segments {}\na_tap {}\n"
+static const char BY_SEGMENT[] = OTHERS "resize {}\n";
+static const char BY_MESSAGE[] = OTHERS "resize {}\nsequenced_messages {}\n";
+static const char RELIABLE[] =
+	OTHERS "resize { partial = 2 }\npositive_ack {}\nretransmit {}\n";
+static const char UNRELIABLE[] =
+	OTHERS "resize { partial = 2  reassembly_timeout = 1s }\n";
+
+/* attributes of resize */
+enum { FRAGMENT, MESSAGE, SEGMENT, FIRST, NEXT };
+enum { LAST = 1 << 15 };
+
+static struct nopal_core *acceptor(struct rig *rig)
+{
+	return nopal__core(rig->acceptor.session);
+}
+
+/* A fragment at the acceptor; returns how many messages it made whole. */
+static uint32_t fragment(struct rig *rig, uint64_t number, uint64_t value,
+			 const char *text)
+{
+	struct rig_side *side = &rig->acceptor;
+	const struct nopal_part *part = rig_part(side->session, "resize");
+	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA,
+					     text, strlen(text));
+	uint32_t before = side->delivered;
+
+	nopal_set(one.segment, part, SEGMENT, number);
+	nopal_set(one.segment, part, FRAGMENT, value);
+	arriving_end(&one);
+	return side->delivered - before;
+}
+
+/* The acceptor is there, and has had one message: segment 1. */
+static void begin(struct rig *rig, const char *config)
+{
+	rig_open(rig, config, NULL);
+	rig_send(rig, "x");
+	rig_run(rig, NOPAL_SECOND);
+	assert_int_equal(rig->acceptor.delivered, 1);
+}
+
+static void lengths(const char *config)
+{
+	static const int64_t around[] = { -1, 0, 1 };
+	uint64_t limit;
+	struct rig rig;
+	uint32_t sent = 1;
+
+	begin(&rig, config);
+	limit = nopal_body_limit(rig.opener.session);
+	assert_int_equal(rig_send_bytes(&rig, 0), 0);
+	for (uint64_t fragments = 1; fragments <= 20; fragments += 19)
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(
+				rig_send_bytes(&rig,
+					       fragments * limit +
+						       (uint64_t)around[i]),
+				0);
+	rig_run(&rig, NOPAL_SECOND);
+	sent += 7;
+	assert_int_equal(rig.acceptor.delivered, sent);
+	assert_int_equal(rig.acceptor.length[1], 0);
+	assert_int_equal(rig.acceptor.length[2], limit - 1);
+	assert_int_equal(rig.acceptor.length[4], limit + 1);
+	assert_int_equal(rig.acceptor.length[7], 20 * limit + 1);
+	assert_int_equal(acceptor(&rig)->messages.alive, 0);
+	rig_close(&rig);
+}
+
+static void test_lengths_at_the_bounds(void **state)
+{
+	(void)state;
+	lengths(BY_SEGMENT);
+	lengths(BY_MESSAGE);
+}
+
+static void test_limit_is_what_fragments_can_count(void **state)
+{
+	struct nopal_plan *plan = rig_plan(BY_SEGMENT);
+
+	(void)state;
+	assert_true(nopal_plan_message_limit(plan) <=
+		    (uint64_t)nopal_plan_body_bytes(plan) * LAST);
+	assert_true(nopal_plan_message_limit(plan) >
+		    nopal_plan_body_bytes(plan));
+	nopal_plan_unref(plan);
+}
+
+/* All orders of the fragments of one message, and of two that mix. */
+static void test_any_order_makes_the_message(void **state)
+{
+	static const char *const text[] = { "ab", "cd", "ef", "gh" };
+
+	(void)state;
+	for (unsigned turn = 0; turn < 24; turn++) {
+		unsigned order[4] = { 0, 1, 2, 3 }, rest = turn;
+		struct rig rig;
+		uint32_t made = 0;
+
+		begin(&rig, BY_SEGMENT);
+		for (unsigned i = 4; i > 1; i--) {
+			unsigned kept = order[i - 1];
+
+			order[i - 1] = order[rest % i];
+			order[rest % i] = kept;
+			rest /= i;
+		}
+		for (unsigned i = 0; i < 4; i++) {
+			unsigned at = order[i];
+
+			assert_int_equal(made, 0);
+			fragment(&rig, 10 + at, at | (at == 1 ? LAST : 0),
+				 "noise"); /* of another message: 10 to 11 */
+			made = fragment(&rig, 20 + at,
+					at | (at == 3 ? LAST : 0), text[at]);
+		}
+		assert_int_equal(made, 1);
+		assert_string_equal(
+			rig.acceptor.text[rig.acceptor.delivered - 1],
+			"abcdefgh");
+		rig_close(&rig);
+	}
+}
+
+static void test_loss_and_disorder_are_put_right(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig,
+		 OTHERS "resize {}\npositive_ack { selective = on }\n"
+			"retransmit { attempts = 100 }\n",
+		 &(struct rig_options){
+			 .link = "delay 10ms 5ms loss 10% duplicate 5%" });
+	for (int i = 0; i < 30; i++)
+		assert_int_equal(rig_send_bytes(&rig, 20000), 0);
+	rig_run(&rig, 100 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 30);
+	for (int i = 0; i < 30; i++)
+		assert_int_equal(rig.acceptor.length[i], 20000);
+	assert_int_equal(acceptor(&rig)->messages.alive, 0);
+	rig_close(&rig);
+}
+
+static void test_fragments_that_contradict_are_dropped(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, BY_SEGMENT);
+	assert_int_equal(fragment(&rig, 12, 2, "c"), 0);
+	assert_int_equal(fragment(&rig, 11, 1 | LAST, "B"), 0); /* before 2 */
+	assert_int_equal(fragment(&rig, 13, 3 | LAST, "d"), 0);
+	assert_int_equal(fragment(&rig, 14, 4, "E"), 0);	/* behind it */
+	assert_int_equal(fragment(&rig, 15, 5 | LAST, "F"), 0); /* two ends */
+	assert_int_equal(fragment(&rig, 10, 0, ""), 0);		/* empty */
+	assert_int_equal(fragment(&rig, 5, 7, "G"), 0); /* before number 0 */
+	assert_int_equal(acceptor(&rig)->messages.alive, 1);
+	rig_close(&rig);
+}
+
+static void test_stale_partials_expire_where_nobody_resends(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, UNRELIABLE);
+	fragment(&rig, 10, 0, "a");
+	rig_run(&rig, NOPAL_SECOND / 2);
+	fragment(&rig, 20, 0, "a");
+	rig_run(&rig, NOPAL_SECOND * 3 / 4);
+	assert_int_equal(acceptor(&rig)->messages.alive, 1);
+	rig_run(&rig, NOPAL_SECOND / 2);
+	assert_int_equal(acceptor(&rig)->messages.alive, 0);
+	assert_int_equal(fragment(&rig, 21, 1 | LAST, "b"), 0);
+	rig_close(&rig);
+}
+
+static void test_the_oldest_makes_room_where_nobody_resends(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, UNRELIABLE);
+	fragment(&rig, 10, 0, "a");
+	fragment(&rig, 20, 0, "a");
+	fragment(&rig, 30, 0, "a");
+	assert_int_equal(acceptor(&rig)->messages.alive, 2);
+	assert_int_equal(fragment(&rig, 21, 1 | LAST, "b"), 1);
+	assert_int_equal(fragment(&rig, 31, 1 | LAST, "b"), 1);
+	assert_int_equal(fragment(&rig, 11, 1 | LAST, "b"), 0);
+	rig_close(&rig);
+}
+
+/* What was acknowledged cannot be dropped: the session ends, in the open. */
+static void test_too_many_partials_break_a_reliable_session(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, RELIABLE);
+	fragment(&rig, 10, 0, "a");
+	fragment(&rig, 20, 0, "a");
+	rig_run(&rig, 60 * NOPAL_SECOND);
+	assert_int_equal(acceptor(&rig)->messages.alive, 2);
+	fragment(&rig, 30, 0, "a");
+	assert_int_equal(rig.acceptor.ended, 1);
+	assert_int_equal(rig.acceptor.end, NOPAL_RESOURCE);
+	rig_close(&rig);
+}
+
+static void test_close_with_partials_leaves_nothing(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, BY_SEGMENT);
+	fragment(&rig, 10, 0, "a");
+	fragment(&rig, 20, 5, "a");
+	nopal_session_abort(rig.acceptor.session, "enough");
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lengths_at_the_bounds),
+		cmocka_unit_test(test_limit_is_what_fragments_can_count),
+		cmocka_unit_test(test_any_order_makes_the_message),
+		cmocka_unit_test(test_loss_and_disorder_are_put_right),
+		cmocka_unit_test(test_fragments_that_contradict_are_dropped),
+		cmocka_unit_test(
+			test_stale_partials_expire_where_nobody_resends),
+		cmocka_unit_test(
+			test_the_oldest_makes_room_where_nobody_resends),
+		cmocka_unit_test(
+			test_too_many_partials_break_a_reliable_session),
+		cmocka_unit_test(test_close_with_partials_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "stubs.h"
+
+#define BASE                                                                   \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\nstub_ack " \
+	"{}\n"
+
+static struct rig rig;
+
+/* Opens a pair and sends one message; its segment. */
+static struct nopal_segment *one_sent(const char *config)
+{
+	rig_open(&rig, config, NULL);
+	assert_int_equal(rig_send(&rig, "once"), 0);
+	return stub_segment(&rig);
+}
+
+static const struct nopal_counters *counters(void)
+{
+	return nopal_session_counters(rig.opener.session);
+}
+
+static void test_it_leaves_and_is_kept(void **state)
+{
+	struct nopal_segment *segment = one_sent(BASE "retransmit {}\n");
+
+	(void)state;
+	assert_int_equal(segment->departures, 1);
+	assert_false(segment->done);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(segment->departures, 1);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 0);
+	rig_close(&rig);
+}
+
+static void test_lost_and_overdue_leave_again(void **state)
+{
+	struct nopal_segment *segment = one_sent(BASE "retransmit {}\n");
+	uint64_t first = segment->packet_number;
+
+	(void)state;
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	assert_int_equal(segment->departures, 2);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	assert_int_equal(segment->departures, 3);
+	assert_int_equal(segment->packet_number, first + 2);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered,
+			 1); /* a resend is no new segment */
+	assert_int_equal(counters()->resends, 2);
+	rig_close(&rig);
+}
+
+static void test_received_lets_it_go(void **state)
+{
+	struct nopal_segment *segment = one_sent(BASE "retransmit {}\n");
+
+	(void)state;
+	segment->fate = NOPAL_ARRIVED;
+	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
+	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	rig_close(&rig);
+}
+
+static void test_it_gives_up_after_attempts(void **state)
+{
+	struct nopal_segment *segment =
+		one_sent(BASE "retransmit { attempts = 3 }\n");
+
+	(void)state;
+	for (int i = 0; i < 9; i++)
+		STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	assert_int_equal(segment->departures, 12);
+	assert_int_equal(rig.opener.ended, 0);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_GAVE_UP);
+	rig_close(&rig);
+}
+
+/* What is reported lost while it waits for a gate is asked for once. */
+static void test_a_gate_sees_each_resend(void **state)
+{
+	struct nopal_segment *segment =
+		one_sent(BASE "retransmit {}\nstub_gate {}\na_tap {}\n");
+
+	(void)state;
+	assert_int_equal(segment->departures, 0);
+	stub_open_gate(&rig, segment);
+	assert_int_equal(segment->departures, 1);
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	assert_int_equal(segment->departures, 1);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RESEND), 1);
+	stub_open_gate(&rig, segment);
+	assert_int_equal(segment->departures, 2);
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	stub_open_gate(&rig, segment);
+	assert_int_equal(segment->departures, 3);
+	rig_close(&rig);
+}
+
+/* Redundancy keeps a segment beyond its end: it does not leave again. */
+static void test_no_send_after_done(void **state)
+{
+	struct nopal_segment *segment =
+		one_sent(BASE "retransmit {}\nforward_error_correction {}\n");
+
+	(void)state;
+	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
+	assert_true(segment->done);
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	assert_int_equal(segment->departures, 1);
+	assert_int_equal(counters()->refused_sends, 1);
+	rig_close(&rig);
+}
+
+static void test_what_is_unseen_is_needed(void **state)
+{
+	(void)state;
+	rig_open(&rig, BASE "retransmit {}\n", NULL);
+	assert_int_equal(rig_shared(rig.opener.session, "reliability_unmet"),
+			 1);
+	rig_close(&rig);
+}
+
+static void test_relations(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	assert_true(rig_refused(
+		"transport_driver {}\nfixed_size {}\nretransmit {}\n", text,
+		sizeof(text)));
+	assert_non_null(strstr(text, "acknowledgement"));
+	assert_non_null(strstr(text, "segment_numbers"));
+	assert_true(rig_refused(BASE "retransmit {}\nlossy_fifo {}\n", text,
+				sizeof(text)));
+	assert_non_null(strstr(text, "skip"));
+}
+
+/* With real acknowledgements: all arrives, and nothing is kept. */
+static void test_across_a_link_that_loses(void **state)
+{
+	const struct rig_options options = {
+		.link = "delay 20ms 5ms loss 20% duplicate 5%",
+		.seed = 2,
+	};
+
+	(void)state;
+	rig_open(&rig,
+		 "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+		 "rtt_estimation {}\npositive_ack {}\nduplicate_ack {}\n"
+		 "retransmit {}\ncheck_holds {}\n",
+		 &options);
+	for (int i = 0; i < 500; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, NOPAL_MILLISECOND);
+	}
+	rig_run(&rig, 60 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.ended, 0);
+	assert_int_equal(rig.acceptor.delivered, 500);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 500);
+	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_it_leaves_and_is_kept),
+		cmocka_unit_test(test_lost_and_overdue_leave_again),
+		cmocka_unit_test(test_received_lets_it_go),
+		cmocka_unit_test(test_it_gives_up_after_attempts),
+		cmocka_unit_test(test_a_gate_sees_each_resend),
+		cmocka_unit_test(test_no_send_after_done),
+		cmocka_unit_test(test_what_is_unseen_is_needed),
+		cmocka_unit_test(test_relations),
+		cmocka_unit_test(test_across_a_link_that_loses),
+	};
+
+	return cmocka_run_group_tests(tests, stubs_register, NULL);
+}

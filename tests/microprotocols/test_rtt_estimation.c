@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "segments.h"
+
+static const char ESTIMATING[] =
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	"positive_ack {}\nrtt_estimation {}\na_tap {}\n";
+
+/* An acknowledgement of a departure that left this long ago. */
+static void sample(struct rig *rig, int64_t ago_ns, int64_t delay_ns)
+{
+	struct nopal_session *session = rig->opener.session;
+	struct nopal_ack ack = {
+		.largest_is_new = true,
+		.largest_sent_ns = session->now_ns - ago_ns,
+		.delay_ns = delay_ns,
+	};
+
+	nopal_raise_ACK_FROM_NET(session, &ack);
+}
+
+static void begin(struct rig *rig)
+{
+	rig_open(rig, ESTIMATING, NULL);
+	rig->opener.session->now_ns = 1000 * NOPAL_SECOND;
+}
+
+static int64_t shared(struct rig *rig, const char *name)
+{
+	return rig_shared(rig->opener.session, name);
+}
+
+static void test_before_the_first_sample(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig);
+	assert_int_equal(shared(&rig, "smoothed_rtt_ns"), 0);
+	assert_int_equal(shared(&rig, "minimum_rtt_ns"), 0);
+	assert_int_equal(shared(&rig, "timeout_ns"), NOPAL_SECOND);
+	rig_close(&rig);
+}
+
+static void test_samples_as_in_rfc_6298(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig);
+	sample(&rig, 400 * NOPAL_MILLISECOND, 0);
+	assert_int_equal(shared(&rig, "smoothed_rtt_ns"),
+			 400 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "rtt_variance_ns"),
+			 200 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "timeout_ns"), 1200 * NOPAL_MILLISECOND);
+	sample(&rig, 800 * NOPAL_MILLISECOND, 0);
+	assert_int_equal(shared(&rig, "rtt_variance_ns"),
+			 250 * NOPAL_MILLISECOND); /* 3/4 200 + 1/4 400 */
+	assert_int_equal(shared(&rig, "smoothed_rtt_ns"),
+			 450 * NOPAL_MILLISECOND); /* 7/8 400 + 1/8 800 */
+	assert_int_equal(shared(&rig, "latest_rtt_ns"),
+			 800 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "minimum_rtt_ns"),
+			 400 * NOPAL_MILLISECOND);
+	rig_close(&rig);
+}
+
+static void test_the_peers_delay_is_deducted_but_not_believed(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig);
+	sample(&rig, 100 * NOPAL_MILLISECOND, 60 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "latest_rtt_ns"),
+			 100 * NOPAL_MILLISECOND); /* would be below minimum */
+	sample(&rig, 160 * NOPAL_MILLISECOND, 60 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "latest_rtt_ns"),
+			 100 * NOPAL_MILLISECOND);
+	sample(&rig, 160 * NOPAL_MILLISECOND, 61 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "latest_rtt_ns"),
+			 160 * NOPAL_MILLISECOND);
+	sample(&rig, 160 * NOPAL_MILLISECOND, -NOPAL_SECOND);
+	assert_int_equal(shared(&rig, "latest_rtt_ns"),
+			 160 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "minimum_rtt_ns"),
+			 100 * NOPAL_MILLISECOND);
+	rig_close(&rig);
+}
+
+static void test_the_timeout_stays_within_its_bounds(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig);
+	for (int i = 0; i < 100; i++)
+		sample(&rig, NOPAL_MILLISECOND, 0);
+	assert_int_equal(shared(&rig, "timeout_ns"), 200 * NOPAL_MILLISECOND);
+	for (int i = 0; i < 100; i++)
+		sample(&rig, 90 * NOPAL_SECOND, 0);
+	assert_int_equal(shared(&rig, "timeout_ns"), 60 * NOPAL_SECOND);
+	rig_close(&rig);
+}
+
+static void test_no_sample_changes_nothing(void **state)
+{
+	struct rig rig;
+	struct nopal_ack ack = { .largest_sent_ns = 1 };
+
+	(void)state;
+	begin(&rig);
+	nopal_raise_ACK_FROM_NET(rig.opener.session, &ack);
+	ack.largest_is_new = true;
+	ack.largest_sent_ns = -1;
+	nopal_raise_ACK_FROM_NET(rig.opener.session, &ack);
+	sample(&rig, -NOPAL_SECOND, 0); /* sent after now */
+	assert_int_equal(shared(&rig, "smoothed_rtt_ns"), 0);
+	sample(&rig, 0, 0); /* at once: still a sample */
+	assert_int_equal(shared(&rig, "smoothed_rtt_ns"), 1);
+	rig_close(&rig);
+}
+
+static void test_a_path_is_measured(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, ESTIMATING,
+		 &(struct rig_options){ .link = "delay 50ms" });
+	for (int i = 0; i < 20; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, NOPAL_SECOND);
+	}
+	/* 100 ms, and at first the 25 ms for which the peer waited */
+	assert_in_range(shared(&rig, "smoothed_rtt_ns"),
+			100 * NOPAL_MILLISECOND, 127 * NOPAL_MILLISECOND);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_before_the_first_sample),
+		cmocka_unit_test(test_samples_as_in_rfc_6298),
+		cmocka_unit_test(
+			test_the_peers_delay_is_deducted_but_not_believed),
+		cmocka_unit_test(test_the_timeout_stays_within_its_bounds),
+		cmocka_unit_test(test_no_sample_changes_nothing),
+		cmocka_unit_test(test_a_path_is_measured),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

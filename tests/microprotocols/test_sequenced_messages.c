@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "segments.h"
+
+static const char NUMBERED[] = "transport_driver {}\nfixed_size {}\n"
+			       "sequenced_messages {}\na_tap {}\n";
+static const char CONNECTED[] = "transport_driver {}\nfixed_size {}\n"
+				"sequenced_messages {}\nvirtual_circuit {}\n"
+				"a_tap {}\n";
+
+enum { NUMBER }; /* attributes of sequenced_messages */
+
+static uint32_t arrive_number(struct rig_side *side, uint64_t number)
+{
+	struct arriving one =
+		arriving_begin(side->session, NOPAL_KIND_DATA, "x", 1);
+	uint32_t before = side->delivered;
+
+	nopal_set(one.segment, rig_part(side->session, "sequenced_messages"),
+		  NUMBER, number);
+	arriving_end(&one);
+	return side->delivered - before;
+}
+
+static uint64_t reference(struct rig_side *side)
+{
+	const struct nopal_part *part =
+		rig_part(side->session, "sequenced_messages");
+	struct nopal_core *core = nopal__core(side->session);
+
+	return core->serial[core->plan->serial_of[part->attribute[NUMBER]] - 1];
+}
+
+static void test_numbers_begin_at_one_without_a_handshake(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, NUMBERED, NULL);
+	for (int i = 0; i < 3; i++)
+		rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 3);
+	assert_int_equal(reference(&rig.acceptor), 3);
+	rig_close(&rig);
+}
+
+static void test_numbers_begin_where_the_handshake_says(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, CONNECTED, NULL);
+	for (int i = 0; i < 3; i++)
+		rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 3);
+	assert_int_equal(reference(&rig.acceptor),
+			 rig_shared(rig.acceptor.session, "initial_peer") + 2);
+	rig_close(&rig);
+}
+
+static void test_a_number_before_the_first_is_dropped(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, NUMBERED, NULL);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(arrive_number(&rig.acceptor, 0), 0);
+	assert_int_equal(arrive_number(&rig.acceptor, 1), 1);
+	rig_close(&rig);
+}
+
+static void test_a_late_number_does_not_move_the_reference(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, NUMBERED, NULL);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(arrive_number(&rig.acceptor, UINT64_C(0x100000000)),
+			 1);
+	assert_int_equal(reference(&rig.acceptor), UINT64_C(0x100000000));
+	assert_int_equal(arrive_number(&rig.acceptor, 7), 1);
+	assert_int_equal(reference(&rig.acceptor), UINT64_C(0x100000000));
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers_begin_at_one_without_a_handshake),
+		cmocka_unit_test(test_numbers_begin_where_the_handshake_says),
+		cmocka_unit_test(test_a_number_before_the_first_is_dropped),
+		cmocka_unit_test(
+			test_a_late_number_does_not_move_the_reference),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

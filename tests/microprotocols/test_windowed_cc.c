@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* test_windowed_cc -- the window at every departure, alone on the bench. */
+#include "../support/bench.h"
+
+extern const struct nopal_microprotocol nopal_windowed_cc;
+
+enum { STEPS = 20000, ALIVE = 200 };
+
+static int64_t in_flight(void)
+{
+	return *bench_shared("bytes_in_flight");
+}
+
+static void set_window(int64_t bytes)
+{
+	*bench_shared("congestion_window_bytes") = bytes;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	bench_place(&nopal_windowed_cc);
+	bench_begin();
+	set_window(3 * BENCH_BODY);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	bench_close();
+	return 0;
+}
+
+static struct nopal_segment *want(uint32_t length)
+{
+	struct nopal_segment *segment = bench_segment(length);
+
+	bench_raise(NOPAL_SEGMENT_TO_NET, segment);
+	return segment;
+}
+
+static void test_leaves_at_once_where_there_is_room(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(want(BENCH_BODY)->departures, 1);
+	assert_int_equal(in_flight(), 3 * BENCH_BODY);
+	assert_int_equal(want(1)->departures, 0);
+	bench_turn_end();
+	assert_int_equal(bench.left_count, 3);
+}
+
+static void test_the_last_byte_counts(void **state)
+{
+	(void)state;
+	set_window(2 * BENCH_BODY - 1);
+	want(BENCH_BODY);
+	assert_int_equal(want(BENCH_BODY)->departures, 0);
+	set_window(2 * BENCH_BODY);
+	bench_turn_end();
+	assert_int_equal(bench.left_count, 2);
+}
+
+static void test_one_may_always_fly(void **state)
+{
+	(void)state;
+	set_window(0);
+	assert_int_equal(want(BENCH_BODY)->departures, 1);
+	assert_int_equal(want(BENCH_BODY)->departures, 0);
+	bench_done(bench.segment[0]);
+	bench_turn_end();
+	assert_int_equal(bench.left_count, 2);
+}
+
+static void test_order_is_kept_and_nobody_overtakes(void **state)
+{
+	(void)state;
+	set_window(1500);
+	want(BENCH_BODY);
+	want(BENCH_BODY);
+	/* It would fit, but it is not its turn. */
+	assert_int_equal(want(10)->departures, 0);
+	bench_done(bench.segment[0]);
+	bench_turn_end();
+	assert_int_equal(bench.left_count, 3);
+	assert_ptr_equal(bench.left[1], bench.segment[1]);
+	assert_ptr_equal(bench.left[2], bench.segment[2]);
+}
+
+static void test_resends_go_first(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		want(BENCH_BODY);
+	set_window(BENCH_BODY);
+	bench_lose(bench.segment[0]);
+	assert_int_equal(in_flight(), 2 * BENCH_BODY);
+	bench_done(bench.segment[1]);
+	bench_done(bench.segment[2]);
+	bench_turn_end();
+	assert_int_equal(bench.left_count, 4);
+	assert_ptr_equal(bench.left[3], bench.segment[0]);
+	assert_int_equal(bench.segment[3]->departures, 0);
+}
+
+static void test_a_resend_leaves_at_once_where_there_is_room(void **state)
+{
+	(void)state;
+	want(BENCH_BODY);
+	bench_lose(bench.segment[0]);
+	assert_int_equal(bench.segment[0]->departures, 2);
+	assert_int_equal(in_flight(), BENCH_BODY);
+}
+
+static void test_charge_is_given_back_once(void **state)
+{
+	(void)state;
+	want(BENCH_BODY);
+	bench_raise(NOPAL_SEGMENT_LOST, bench.segment[0]);
+	assert_int_equal(in_flight(), 0);
+	bench_raise(NOPAL_SEGMENT_TIMEOUT, bench.segment[0]);
+	bench_done(bench.segment[0]);
+	assert_int_equal(in_flight(), 0);
+}
+
+static void test_a_segment_done_in_the_queue_never_leaves(void **state)
+{
+	(void)state;
+	set_window(BENCH_BODY);
+	want(BENCH_BODY);
+	want(BENCH_BODY);
+	want(BENCH_BODY);
+	bench_done(bench.segment[1]);
+	bench_done(bench.segment[0]);
+	bench_turn_end();
+	assert_int_equal(bench.segment[1]->departures, 0);
+	assert_int_equal(bench.segment[2]->departures, 1);
+	assert_int_equal(in_flight(), BENCH_BODY);
+}
+
+static void test_a_stale_handle_is_skipped(void **state)
+{
+	(void)state;
+	set_window(BENCH_BODY);
+	want(BENCH_BODY);
+	want(BENCH_BODY);
+	want(BENCH_BODY);
+	bench.segment[1]->handle.generation += 2;
+	bench_done(bench.segment[0]);
+	bench_turn_end();
+	assert_int_equal(bench.segment[2]->departures, 1);
+}
+
+static void test_what_another_gate_holds_takes_no_window(void **state)
+{
+	struct nopal_segment *segment = bench_segment(BENCH_BODY);
+
+	(void)state;
+	segment->waiting[NOPAL_SEND] |= BENCH_OTHERS;
+	bench_raise(NOPAL_SEGMENT_TO_NET, segment);
+	bench_turn_end();
+	assert_int_equal(in_flight(), 0);
+	set_window(0);
+	bench_release_others(segment);
+	assert_int_equal(segment->departures, 0);
+	bench_turn_end();
+	assert_int_equal(segment->departures, 1);
+	assert_int_equal(in_flight(), BENCH_BODY);
+}
+
+static void test_a_kept_back_resend_does_not_stop_the_rest(void **state)
+{
+	struct nopal_segment *segment = want(BENCH_BODY);
+
+	(void)state;
+	want(BENCH_BODY);
+	want(BENCH_BODY);
+	want(BENCH_BODY);
+	bench_raise(NOPAL_SEGMENT_LOST, segment);
+	segment->waiting[NOPAL_SEND] |= BENCH_OTHERS;
+	segment->wanted = true;
+	bench_raise(NOPAL_SEGMENT_RESEND, segment);
+	bench_turn_end();
+	assert_int_equal(segment->departures, 1);
+	assert_int_equal(bench.segment[3]->departures, 1);
+	bench_done(bench.segment[1]);
+	bench_release_others(segment);
+	bench_turn_end();
+	assert_int_equal(segment->departures, 2);
+}
+
+static void test_app_limited(void **state)
+{
+	int64_t *limited = bench_shared("app_limited");
+
+	(void)state;
+	bench_turn_end();
+	assert_int_equal(*limited, 1);
+	want(BENCH_BODY);
+	want(BENCH_BODY);
+	bench_turn_end();
+	assert_int_equal(*limited, 1);
+	want(1); /* less than a full segment of room is left */
+	bench_turn_end();
+	assert_int_equal(*limited, 0);
+	want(BENCH_BODY);
+	bench_turn_end();
+	assert_int_equal(*limited, 0);
+}
+
+static void test_the_peers_window_is_not_ours(void **state)
+{
+	struct nopal_segment *segment = bench_segment(BENCH_BODY);
+
+	(void)state;
+	segment->waiting[NOPAL_SEND] |= BENCH_OTHERS;
+	bench_raise(NOPAL_SEGMENT_TO_NET, segment);
+	bench_turn_end();
+	assert_int_equal(*bench_shared("app_limited"), 0);
+	*bench_shared("flow_blocked") = 1;
+	bench_turn_end();
+	assert_int_equal(*bench_shared("app_limited"), 1);
+	bench_release_others(segment);
+	bench_turn_end();
+}
+
+static void test_no_memory_ends_the_session(void **state)
+{
+	(void)state;
+	set_window(0);
+	want(BENCH_BODY);
+	bench.no_memory = true;
+	want(BENCH_BODY);
+	assert_int_equal(bench.broke, 1);
+}
+
+/* ---------------------------------------------------------------- at random */
+
+static int64_t flying; /* by the test's own count */
+static int64_t *charged;
+
+static void check_departure(struct nopal_segment *segment)
+{
+	int64_t others = flying - charged[segment->handle.index];
+
+	if (others > 0)
+		assert_true(others + segment->body.length <=
+			    *bench_shared("congestion_window_bytes"));
+	flying = others + segment->body.length;
+	charged[segment->handle.index] = segment->body.length;
+}
+
+static void off_network(struct nopal_segment *segment)
+{
+	flying -= charged[segment->handle.index];
+	charged[segment->handle.index] = 0;
+}
+
+static void random_step(uint32_t first)
+{
+	uint32_t span = bench.segments - first;
+	struct nopal_segment *segment =
+		span ? bench.segment[first + bench_draw() % span] : NULL;
+	bool out = segment && !segment->done && !segment->wanted;
+
+	switch (bench_draw() % 8) {
+	case 0:
+		set_window((int64_t)(bench_draw() % (12 * BENCH_BODY)));
+		break;
+	case 1:
+	case 2:
+		if (out) {
+			off_network(segment);
+			bench_lose(segment);
+		}
+		break;
+	case 3:
+		if (segment && !segment->done) {
+			off_network(segment);
+			bench_done(segment);
+		}
+		break;
+	case 4:
+		if (segment && segment->waiting[NOPAL_SEND] & BENCH_OTHERS)
+			bench_release_others(segment);
+		break;
+	case 5:
+		if (bench.segments < BENCH_SEGMENTS) {
+			segment = bench_segment(
+				(uint32_t)(bench_draw() % BENCH_BODY) + 1);
+			if (bench_draw() % 4 == 0)
+				segment->waiting[NOPAL_SEND] |= BENCH_OTHERS;
+			bench_raise(NOPAL_SEGMENT_TO_NET, segment);
+		}
+		break;
+	default:
+		bench_turn_end();
+	}
+	assert_int_equal(flying, in_flight());
+}
+
+static void finish(uint32_t from)
+{
+	for (uint32_t i = from; i < bench.segments; i++)
+		if (bench.segment[i]->waiting[NOPAL_SEND] & BENCH_OTHERS)
+			bench_release_others(bench.segment[i]);
+	for (uint32_t i = from; i < bench.segments; i++) {
+		bench_turn_end();
+		if (!bench.segment[i]->done) {
+			assert_int_equal(bench.segment[i]->wanted, false);
+			off_network(bench.segment[i]);
+			bench_done(bench.segment[i]);
+		}
+	}
+}
+
+static void test_random_events_keep_the_window(void **state)
+{
+	int64_t counts[BENCH_SEGMENTS] = { 0 };
+
+	(void)state;
+	charged = counts;
+	flying = 0;
+	bench.on_left = check_departure;
+	for (int i = 0; i < STEPS; i++)
+		random_step(bench.segments > ALIVE ? bench.segments - ALIVE
+						   : 0);
+	/* Resends first: the order of departure is not that of birth, but with
+	 * a wide window everything leaves, and the network is empty. */
+	set_window(INT64_C(1) << 40);
+	bench_turn_end();
+	finish(0);
+	assert_int_equal(in_flight(), 0);
+	assert_int_equal(bench.broke, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		TEST(test_leaves_at_once_where_there_is_room),
+		TEST(test_the_last_byte_counts),
+		TEST(test_one_may_always_fly),
+		TEST(test_order_is_kept_and_nobody_overtakes),
+		TEST(test_resends_go_first),
+		TEST(test_a_resend_leaves_at_once_where_there_is_room),
+		TEST(test_charge_is_given_back_once),
+		TEST(test_a_segment_done_in_the_queue_never_leaves),
+		TEST(test_a_stale_handle_is_skipped),
+		TEST(test_what_another_gate_holds_takes_no_window),
+		TEST(test_a_kept_back_resend_does_not_stop_the_rest),
+		TEST(test_app_limited),
+		TEST(test_the_peers_window_is_not_ours),
+		TEST(test_no_memory_ends_the_session),
+		TEST(test_random_events_keep_the_window),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

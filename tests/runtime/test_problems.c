@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * problems.c: what is said, in which order, and which name was meant.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "microprotocol.h"
+#include "problems.h"
+
+static char *printed(struct nopal_problems *problems)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	assert_non_null(out);
+	nopal_problems_print(problems, out);
+	fclose(out);
+	return text;
+}
+
+static void says(struct nopal_problems *problems, const char *expected)
+{
+	char *text = printed(problems);
+
+	assert_string_equal(text, expected);
+	free(text);
+	nopal_problems_fini(problems);
+}
+
+static void test_lines_in_order(void **state)
+{
+	struct nopal_problems problems;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	nopal_problems_add(&problems, "a.conf", 9, "remove it", "nine %d", 9);
+	nopal_problems_add(&problems, "a.conf", 2, NULL, "two");
+	nopal_problems_warn(&problems, "a.conf", 4, "look", "four");
+	assert_int_equal(problems.count, 3);
+	assert_int_equal(problems.errors, 2);
+	says(&problems, "a.conf:2: error: two\n"
+			"a.conf:4: warning: four\n  fix: look\n"
+			"a.conf:9: error: nine 9\n  fix: remove it\n");
+}
+
+static void test_equal_lines_keep_their_order(void **state)
+{
+	struct nopal_problems problems;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	nopal_problems_add(&problems, "a.conf", 2, NULL, "first");
+	nopal_problems_add(&problems, "a.conf", 2, NULL, "second");
+	nopal_problems_add(&problems, NULL, 0, NULL, "nowhere");
+	says(&problems, "error: nowhere\na.conf:2: error: first\n"
+			"a.conf:2: error: second\n");
+}
+
+static void test_files_stay_together(void **state)
+{
+	struct nopal_problems problems;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	nopal_problems_add(&problems, "b.conf", 1, NULL, "b1");
+	nopal_problems_add(&problems, "a.conf", 7, NULL, "a7");
+	nopal_problems_add(&problems, "b.conf", 3, NULL, "b3");
+	nopal_problems_add(&problems, "a.conf", 0, NULL, "a");
+	says(&problems, "a.conf: error: a\na.conf:7: error: a7\n"
+			"b.conf:1: error: b1\nb.conf:3: error: b3\n");
+}
+
+static void test_a_microprotocol_complains(void **state)
+{
+	struct nopal_problems problems, placed;
+	struct nopal_place place = { "c.conf", 5 };
+
+	(void)state;
+	nopal_problems_init(&problems);
+	nopal_problems_init(&placed);
+	nopal_problem(&problems, "n", "n is not above k", "set n = 5");
+	nopal_problem(&problems, NULL, "nothing fits", NULL);
+	nopal__problems_move(&placed, &problems, place, "fec.");
+	assert_int_equal(problems.count, 0);
+	says(&placed, "c.conf:5: error: fec.n: n is not above k\n"
+		      "  fix: set n = 5\n"
+		      "c.conf:5: error: fec.nothing fits\n");
+}
+
+static void test_moving_keeps_places(void **state)
+{
+	struct nopal_problems from, to;
+	struct nopal_place place = { "c.conf", 5 };
+
+	(void)state;
+	nopal_problems_init(&from);
+	nopal_problems_init(&to);
+	nopal_problems_add(&from, "d.conf", 1, NULL, "here");
+	nopal_problems_warn(&from, NULL, 0, NULL, "there");
+	nopal__problems_move(&to, &from, place, NULL);
+	assert_int_equal(to.errors, 1);
+	says(&to, "c.conf:5: warning: there\nd.conf:1: error: here\n");
+}
+
+static void test_many(void **state)
+{
+	enum { MANY = 1000 };
+	struct nopal_problems problems;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	for (int i = MANY; i > 0; i--)
+		nopal_problems_add(&problems, "m", i, NULL, "%d", i);
+	free(printed(&problems));
+	for (int i = 0; i < MANY; i++)
+		assert_int_equal(problems.entries[i].line, i + 1);
+	nopal_problems_fini(&problems);
+	nopal_problems_fini(&problems);
+}
+
+static void test_nearest(void **state)
+{
+	static const char *const names[] = { "retransmit",
+					     "resize",
+					     "positive_ack",
+					     "negative_ack",
+					     "forward_error_correction",
+					     "rtt_estimation",
+					     NULL };
+	static const char *const none[] = { NULL };
+
+	(void)state;
+	assert_string_equal(nopal_nearest("retransmitt", names), "retransmit");
+	assert_string_equal(nopal_nearest("retarnsmit", names), "retransmit");
+	assert_string_equal(nopal_nearest("rezise", names), "resize");
+	assert_string_equal(nopal_nearest("postive_ack", names),
+			    "positive_ack");
+	assert_string_equal(nopal_nearest("fec", names),
+			    "forward_error_correction");
+	assert_string_equal(nopal_nearest("rtt", names), "rtt_estimation");
+	assert_null(nopal_nearest("checksum", names));
+	assert_null(nopal_nearest("", names));
+	assert_null(nopal_nearest("resize", none));
+}
+
+static void test_nearest_of_the_absurdly_long(void **state)
+{
+	static const char *const names[] = { "resize", NULL };
+	char name[4096];
+
+	(void)state;
+	memset(name, 'r', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_null(nopal_nearest(name, names));
+}
+
+static void test_suggestion(void **state)
+{
+	static const char *const names[] = { "resize", NULL };
+	char *text;
+
+	(void)state;
+	text = nopal__suggestion("resizes", names, "see the list");
+	assert_string_equal(text, "did you mean `resize`?");
+	free(text);
+	text = nopal__suggestion("checksum", names, "see the list");
+	assert_string_equal(text, "see the list");
+	free(text);
+	assert_null(nopal__suggestion("checksum", names, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines_in_order),
+		cmocka_unit_test(test_equal_lines_keep_their_order),
+		cmocka_unit_test(test_files_stay_together),
+		cmocka_unit_test(test_a_microprotocol_complains),
+		cmocka_unit_test(test_moving_keeps_places),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_nearest_of_the_absurdly_long),
+		cmocka_unit_test(test_suggestion),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registry.c and descriptor.c: what is there, and what is let in.
+ */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "fakes.h"
+#include "problems.h"
+#include "registry.h"
+
+/* ------------------------------------------------------------------ what is there */
+
+static void test_builtin_are_sorted(void **state)
+{
+	(void)state;
+	assert_true(nopal_registry_count() > 0);
+	for (size_t i = 1; i < nopal_registry_count(); i++)
+		assert_true(strcmp(nopal_registry_at(i - 1)->name,
+				   nopal_registry_at(i)->name) < 0);
+	assert_null(nopal_registry_at(nopal_registry_count()));
+}
+
+static void test_builtin_are_sound(void **state)
+{
+	struct nopal_problems problems;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	for (size_t i = 0; i < nopal_registry_count(); i++)
+		nopal__descriptor_check(nopal_registry_at(i), "builtin",
+					&problems);
+	nopal_problems_print(&problems, stderr);
+	assert_int_equal(problems.errors, 0);
+	nopal_problems_fini(&problems);
+}
+
+static void test_find(void **state)
+{
+	(void)state;
+	assert_string_equal(nopal_registry_find("transport_driver")->name,
+			    "transport_driver");
+	assert_null(nopal_registry_find("transport_drive"));
+	assert_null(nopal_registry_find(""));
+}
+
+static void test_names_end(void **state)
+{
+	const char **names = nopal__registry_names();
+	size_t count = 0;
+
+	(void)state;
+	while (names[count])
+		count++;
+	assert_int_equal(count, nopal_registry_count());
+	free(names);
+}
+
+/* ------------------------------------------------------------------- what is let in */
+
+static void refused(const struct nopal_microprotocol *one, const char *word)
+{
+	struct nopal_problems problems;
+	size_t count = nopal_registry_count();
+	bool said = false;
+
+	nopal_problems_init(&problems);
+	assert_false(nopal__registry_add(one, "here.so", &problems));
+	assert_int_equal(nopal_registry_count(), count);
+	for (size_t i = 0; i < problems.count; i++) {
+		assert_string_equal(problems.entries[i].file, "here.so");
+		assert_non_null(problems.entries[i].fix);
+		said = said || strstr(problems.entries[i].cause, word);
+	}
+	if (!said)
+		nopal_problems_print(&problems, stderr);
+	assert_true(said);
+	nopal_problems_fini(&problems);
+}
+
+FAKE(fake_good, .provides = FAKE_ROLES({ "fake_role", false }));
+
+static void test_a_sound_one_is_added_once(void **state)
+{
+	struct nopal_problems problems;
+	size_t count = nopal_registry_count();
+
+	(void)state;
+	nopal_problems_init(&problems);
+	assert_true(nopal__registry_add(&fake_good, "here", &problems));
+	assert_true(nopal__registry_add(&fake_good, "here", &problems));
+	assert_int_equal(nopal_registry_count(), count + 1);
+	assert_ptr_equal(nopal_registry_find("fake_good"), &fake_good);
+	assert_int_equal(problems.count, 0);
+}
+
+static void test_names_are_taken_once(void **state)
+{
+	static const struct nopal_microprotocol twin = {
+		.abi = NOPAL_ABI,
+		.name = "transport_driver",
+		.family = "fake",
+		.summary = "a twin",
+	};
+
+	(void)state;
+	refused(&twin, "there is a microprotocol `transport_driver` already");
+}
+
+static void test_another_abi(void **state)
+{
+	static const struct nopal_microprotocol old = { .abi = NOPAL_ABI + 1 };
+
+	(void)state;
+	refused(&old, "built for ABI");
+}
+
+static void test_required_fields(void **state)
+{
+	static const struct nopal_microprotocol nameless = { .abi = NOPAL_ABI };
+	static const struct nopal_microprotocol shouting = {
+		.abi = NOPAL_ABI,
+		.name = "Loud",
+		.family = "fake",
+		.summary = "loud",
+	};
+
+	(void)state;
+	refused(&nameless, "lacks a required field");
+	refused(&shouting, "is not a config word");
+}
+
+struct fake_parameters {
+	int64_t one;
+};
+
+#define FAKE_PARAMETER(word, ...)                                              \
+	FAKE(word, .parameters_size = sizeof(struct fake_parameters),          \
+	     .parameters = (const struct nopal_parameter[]){                   \
+		     { .name = "one", .doc = "one", __VA_ARGS__ }, { 0 } })
+
+FAKE_PARAMETER(fake_no_default, .unit = NOPAL_COUNT);
+FAKE_PARAMETER(fake_bad_default, .unit = NOPAL_TIME, .initial = "7");
+FAKE_PARAMETER(fake_wide_default, .unit = NOPAL_COUNT, .initial = "7",
+	       .most = "6");
+FAKE_PARAMETER(fake_outside, .unit = NOPAL_COUNT, .initial = "7", .offset = 8);
+FAKE_PARAMETER(fake_no_choices, .unit = NOPAL_WORD, .initial = "a");
+FAKE_PARAMETER(fake_bad_bound, .unit = NOPAL_TIME, .initial = "7s",
+	       .most = "6");
+
+static void test_parameters(void **state)
+{
+	(void)state;
+	refused(&fake_no_default, "has no default");
+	refused(&fake_bad_default, "bare number");
+	refused(&fake_wide_default, "out of range");
+	refused(&fake_outside, "outside its struct");
+	refused(&fake_no_choices, "has no choices");
+	refused(&fake_bad_bound, "bare number");
+}
+
+FAKE(fake_wide, .attributes = FAKE_ATTRIBUTES({ .name = "wide",
+						.access = NOPAL_WRITE,
+						.wire_bytes = 9 }));
+FAKE(fake_reader, .attributes = FAKE_ATTRIBUTES({ .name = "number",
+						  .access = NOPAL_READ,
+						  .wire_bytes = 4 }));
+FAKE(fake_when, .attributes = FAKE_ATTRIBUTES({ .name = "number",
+						.access = NOPAL_WRITE,
+						.wire_bytes = 4,
+						.when = "switch" }));
+FAKE(fake_kindless,
+     .attributes = FAKE_ATTRIBUTES({ .name = "number",
+				     .access = NOPAL_WRITE,
+				     .kinds = NOPAL_OWN_KIND + 1 }));
+FAKE(fake_greedy,
+     .shared = FAKE_SHARED({ .name = "a" }, { .name = "b" }, { .name = "c" },
+			   { .name = "d" }, { .name = "e" }, { .name = "f" },
+			   { .name = "g" }, { .name = "h" }, { .name = "i" },
+			   { .name = "j" }, { .name = "k" }, { .name = "l" },
+			   { .name = "m" }));
+
+static void test_tables(void **state)
+{
+	(void)state;
+	refused(&fake_wide, "does not fit in 64 bits");
+	refused(&fake_reader, "one who only reads it");
+	refused(&fake_when, "condition that peers do not share");
+	refused(&fake_kindless, "a kind that is not declared");
+	refused(&fake_greedy, "NOPAL_MAX_SHARED");
+}
+
+FAKE(fake_two_holds,
+     .holds = FAKE_HOLDS({ "one", NOPAL_SEND }, { "two", NOPAL_SEND }));
+FAKE(fake_no_barrier, .holds = FAKE_HOLDS({ "one", NOPAL_BARRIERS }));
+FAKE(fake_no_handler, .bindings = FAKE_BINDINGS({ .event = NOPAL_TURN_END }));
+FAKE(fake_custom, .bindings = FAKE_BINDINGS({ .event = NOPAL_CUSTOM }));
+FAKE(fake_raiser, .raises = FAKE_RAISES("SEGMENT_LOSTT"));
+FAKE(fake_reasonless, .needs = FAKE_RELATIONS({ "driver", NULL }));
+FAKE(fake_timer,
+     .timers = (const struct nopal_timer[]){ { "late", NULL }, { 0 } });
+
+static void test_the_rest(void **state)
+{
+	(void)state;
+	refused(&fake_two_holds, "a second one in its barrier");
+	refused(&fake_no_barrier, "names no barrier");
+	refused(&fake_no_handler, "has no handler");
+	refused(&fake_custom, "events.def lacks");
+	refused(&fake_raiser, "SEGMENT_LOSTT");
+	refused(&fake_reasonless, "has no reason");
+	refused(&fake_timer, "has no handler");
+}
+
+/* --------------------------------------------------------------------------- plugins */
+
+static void no_plugin(const char *name, const char *word)
+{
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	assert_true(nopal_plugin_load(name, NULL, &problems) < 0);
+	assert_int_equal(problems.errors, 1);
+	assert_non_null(strstr(problems.entries[0].cause, word));
+	assert_non_null(problems.entries[0].fix);
+	nopal_problems_fini(&problems);
+}
+
+static void test_plugins_that_are_none(void **state)
+{
+	Dl_info library;
+
+	(void)state;
+	no_plugin("no_such_thing", "looked in");
+	no_plugin("./no_such_thing.so", "does not load");
+	no_plugin(NOPAL_SOURCE_ROOT "/meson.build", "does not load");
+	assert_true(dladdr((void *)&_cmocka_run_group_tests, &library) != 0);
+	no_plugin(library.dli_fname, "has no symbol `nopal_libcmocka`");
+}
+
+static void test_the_searched_places_are_told(void **state)
+{
+	struct nopal_problems problems;
+
+	(void)state;
+	setenv("NOPAL_PLUGINS", "/first:/second", 1);
+	nopal_problems_init(&problems);
+	assert_true(nopal_plugin_load("no_such_thing", "/beside", &problems) <
+		    0);
+	assert_non_null(
+		strstr(problems.entries[0].cause, "/beside:.:/first:/second:"));
+	nopal_problems_fini(&problems);
+	unsetenv("NOPAL_PLUGINS");
+}
+
+static void test_what_is_there_needs_no_file(void **state)
+{
+	(void)state;
+	assert_int_equal(nopal_plugin_load("transport_driver", NULL, NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_builtin_are_sorted),
+		cmocka_unit_test(test_builtin_are_sound),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_names_end),
+		cmocka_unit_test(test_a_sound_one_is_added_once),
+		cmocka_unit_test(test_names_are_taken_once),
+		cmocka_unit_test(test_another_abi),
+		cmocka_unit_test(test_required_fields),
+		cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_the_rest),
+		cmocka_unit_test(test_plugins_that_are_none),
+		cmocka_unit_test(test_the_searched_places_are_told),
+		cmocka_unit_test(test_what_is_there_needs_no_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * relations.c, usage.c: needs, conflicts, writers and readers, the dead.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "compose_rig.h"
+
+FAKE(f_needy, .needs = FAKE_RELATIONS({ "f_status|f_report", "no status" }));
+FAKE(f_status_b, .provides = FAKE_ROLES({ "f_status", true }));
+FAKE(f_status_a, .provides = FAKE_ROLES({ "f_status", true }),
+     .needs = FAKE_RELATIONS({ "f_deep", "it is deep" }));
+FAKE(f_below, .provides = FAKE_ROLES({ "f_deep", false }));
+FAKE(f_enemy, .excludes = FAKE_RELATIONS({ "f_status", "they fight" }));
+FAKE(f_writer, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
+					       .access = NOPAL_WRITE }));
+FAKE(f_writer_too, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
+						   .access = NOPAL_WRITE }));
+FAKE(f_reader, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
+					       .access = NOPAL_READ }));
+FAKE(f_optional,
+     .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
+				     .access = NOPAL_READ_OPTIONAL }));
+FAKE(f_numbers, .attributes = FAKE_ATTRIBUTES({ .name = "packet_number",
+						.access = NOPAL_READ,
+						.wire_bytes = 4 }));
+FAKE(f_share,
+     .shared = FAKE_SHARED({ .name = "f_rate", .access = NOPAL_WRITE }));
+FAKE(f_use, .shared = FAKE_SHARED({ .name = "f_rate", .access = NOPAL_READ }));
+FAKE(f_stuck, .holds = FAKE_HOLDS({ "for ever", NOPAL_SEND }));
+
+static const struct nopal_microprotocol *const fakes[] = {
+	&f_needy,  &f_status_b,	  &f_status_a, &f_below,    &f_enemy,
+	&f_writer, &f_writer_too, &f_reader,   &f_optional, &f_numbers,
+	&f_share,  &f_use,	  &f_stuck,    NULL,
+};
+
+static int add_fakes(void **state)
+{
+	(void)state;
+	return compose_rig_add(fakes);
+}
+
+/* ---------------------------------------------------------------------- relations */
+
+static void test_needs(void **state)
+{
+	struct composing composing;
+
+	(void)state;
+	bad("\nf_needy {}", 3, "f_needy needs f_status|f_report: no status",
+	    "one of: f_status_a {}, f_status_b {}");
+	bad("f_status_a {}", 2, "f_status_a needs f_deep: it is deep",
+	    "add f_below {}");
+	composing = good("f_needy {} f_status_b {}");
+	done(&composing);
+}
+
+static void test_layers_need_driver_and_segments(void **state)
+{
+	struct nopal_problems problems;
+	struct composing composing = { 0 };
+
+	(void)state;
+	nopal_problems_init(&problems);
+	assert_null(nopal__compose(
+		nopal__config_parse("f_below {}", "t.conf", NULL, &problems),
+		&problems));
+	composing.problems = problems;
+	complains(&composing, 0, "has no driver", "transport_driver {}");
+	complains(&composing, 0, "has no message_segments", "one of: ");
+	assert_int_equal(problems.count, 2);
+	nopal_problems_fini(&problems);
+	assert_null(nopal__compose(
+		nopal__config_parse("", "t.conf", NULL, &problems), &problems));
+	composing.problems = problems;
+	complains(&composing, 0, "names no microprotocol", "transport_driver");
+	nopal_problems_fini(&problems);
+	assert_null(nopal__compose(NULL, &problems));
+}
+
+static void test_conflicts(void **state)
+{
+	(void)state;
+	bad("f_enemy {}\nf_status_b {}", 3,
+	    "f_enemy and f_status_b exclude each other: they fight",
+	    "remove f_enemy or f_status_b");
+	bad("f_status_b {}\nf_enemy {}", 3, "exclude each other", "remove");
+	bad("f_status_b {}\nf_status_a {} f_below {}", 3,
+	    "both provide f_status", "keep one of f_status_b, f_status_a");
+}
+
+static void test_automatic(void **state)
+{
+	struct composing composing = compose("requires = auto\nf_needy {}");
+	const struct nopal_member *added;
+
+	(void)state;
+	assert_int_equal(composing.problems.errors, 0);
+	assert_int_equal(composing.problems.count, 2);
+	complains(&composing, 3,
+		  "added f_status_a, because f_needy needs f_status|f_report",
+		  "f_status_a {}");
+	complains(&composing, 3, "added f_below, because f_status_a",
+		  "f_below");
+	added = member_of(&composing, "f_below");
+	assert_string_equal(added->added_for, "f_deep");
+	assert_null(member_of(&composing, "f_needy")->added_for);
+	done(&composing);
+}
+
+static void test_automatic_avoids_conflicts(void **state)
+{
+	struct composing composing =
+		compose("requires = auto\nf_needy {}\nf_enemy {}");
+
+	(void)state;
+	complains(&composing, 3, "f_needy needs", "one of");
+	assert_int_equal(composing.problems.errors, 1);
+	done(&composing);
+}
+
+static void test_automatic_from_nothing(void **state)
+{
+	struct nopal_problems problems;
+	struct composing composing = { 0 };
+
+	(void)state;
+	nopal_problems_init(&problems);
+	composing.composition = nopal__compose(
+		nopal__config_parse("requires = auto\nsequenced_messages {}",
+				    "t.conf", NULL, &problems),
+		&problems);
+	composing.problems = problems;
+	assert_non_null(composing.composition);
+	complains(&composing, 0, "added resize, because the layer needs",
+		  "resize");
+	done(&composing);
+}
+
+/* -------------------------------------------------------------------------- usage */
+
+static void test_writers_and_readers(void **state)
+{
+	struct composing composing;
+
+	(void)state;
+	bad("\nf_reader {}", 3,
+	    "f_reader reads the attribute f_number, which nobody writes",
+	    "add f_writer {} or f_writer_too {}");
+	bad("f_use {}", 2, "reads the shared variable f_rate", "f_share {}");
+	bad("f_reader {} f_writer {}\nf_writer_too {}", 3,
+	    "f_writer and f_writer_too both write the attribute f_number",
+	    "keep one");
+	composing = good("f_reader {} f_writer {}");
+	done(&composing);
+	composing = good("f_optional {}");
+	done(&composing);
+	composing = good("f_numbers {}"); /* the runtime's own */
+	done(&composing);
+}
+
+static void test_dead_ones(void **state)
+{
+	struct composing composing;
+
+	(void)state;
+	warns("f_share {}", 2, "f_share is there for nothing", "remove it");
+	warns("f_writer {}", 2, "f_writer is there for nothing", "read");
+	composing = good("f_share {} f_use {} f_writer {} f_optional {}");
+	done(&composing);
+}
+
+static void test_holds_for_ever(void **state)
+{
+	(void)state;
+	bad("f_stuck {}", 2, "a send bit that nobody can ever complete",
+	    "handler");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_needs),
+		cmocka_unit_test(test_layers_need_driver_and_segments),
+		cmocka_unit_test(test_conflicts),
+		cmocka_unit_test(test_automatic),
+		cmocka_unit_test(test_automatic_avoids_conflicts),
+		cmocka_unit_test(test_automatic_from_nothing),
+		cmocka_unit_test(test_writers_and_readers),
+		cmocka_unit_test(test_dead_ones),
+		cmocka_unit_test(test_holds_for_ever),
+	};
+
+	return cmocka_run_group_tests(tests, add_fakes, NULL);
+}

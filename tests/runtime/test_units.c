@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * units.c: quantities as people write them, and what is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "units.h"
+
+static int64_t value_of(const char *text, int unit)
+{
+	struct nopal_problems problems;
+	int64_t value = -1;
+
+	nopal_problems_init(&problems);
+	assert_int_equal(
+		nopal_quantity_parse(text, unit, "key", &value, &problems), 0);
+	assert_int_equal(problems.count, 0);
+	return value;
+}
+
+/* Refused, with these words in cause and fix, and the value untouched. */
+static void refuses(const char *text, int unit, const char *cause,
+		    const char *fix)
+{
+	struct nopal_problems problems;
+	int64_t value = 77;
+
+	nopal_problems_init(&problems);
+	assert_true(nopal_quantity_parse(text, unit, "key", &value, &problems) <
+		    0);
+	assert_int_equal(value, 77);
+	assert_int_equal(problems.errors, 1);
+	assert_non_null(strstr(problems.entries[0].cause, "key"));
+	assert_non_null(strstr(problems.entries[0].cause, cause));
+	assert_non_null(strstr(problems.entries[0].fix, fix));
+	nopal_problems_fini(&problems);
+}
+
+static void test_times(void **state)
+{
+	(void)state;
+	assert_int_equal(value_of("25ms", NOPAL_TIME), 25 * NOPAL_MILLISECOND);
+	assert_int_equal(value_of("0ns", NOPAL_TIME), 0);
+	assert_int_equal(value_of("1us", NOPAL_TIME), NOPAL_MICROSECOND);
+	assert_int_equal(value_of("1.5s", NOPAL_TIME),
+			 1500 * NOPAL_MILLISECOND);
+	assert_int_equal(value_of("2min", NOPAL_TIME), 120 * NOPAL_SECOND);
+	assert_int_equal(value_of("1h", NOPAL_TIME), 3600 * NOPAL_SECOND);
+	assert_int_equal(value_of("10 ms", NOPAL_TIME), 10 * NOPAL_MILLISECOND);
+}
+
+static void test_sizes_rates_shares(void **state)
+{
+	(void)state;
+	assert_int_equal(value_of("1500B", NOPAL_SIZE), 1500);
+	assert_int_equal(value_of("4kB", NOPAL_SIZE), 4000);
+	assert_int_equal(value_of("4KiB", NOPAL_SIZE), 4096);
+	assert_int_equal(value_of("3MB", NOPAL_SIZE), 3000000);
+	assert_int_equal(value_of("4MiB", NOPAL_SIZE), 4 << 20);
+	assert_int_equal(value_of("2GB", NOPAL_SIZE), INT64_C(2000000000));
+	assert_int_equal(value_of("1GiB", NOPAL_SIZE), 1 << 30);
+	assert_int_equal(value_of("20Mbit", NOPAL_RATE), 20000000);
+	assert_int_equal(value_of("20mbit", NOPAL_RATE), 20000000);
+	assert_int_equal(value_of("9bit", NOPAL_RATE), 9);
+	assert_int_equal(value_of("1Gbit", NOPAL_RATE), 1000000000);
+	assert_int_equal(value_of("5%", NOPAL_PERCENT), 50000);
+	assert_int_equal(value_of("0.0001%", NOPAL_PERCENT), 1);
+}
+
+static void test_bare_ones(void **state)
+{
+	(void)state;
+	assert_int_equal(value_of("12", NOPAL_COUNT), 12);
+	assert_int_equal(value_of("-3", NOPAL_COUNT), -3);
+	assert_int_equal(value_of("on", NOPAL_SWITCH), 1);
+	assert_int_equal(value_of("off", NOPAL_SWITCH), 0);
+}
+
+static void test_a_bare_number_where_a_unit_is_due(void **state)
+{
+	(void)state;
+	refuses("25", NOPAL_TIME, "bare number", "like 25ms");
+	refuses("0", NOPAL_TIME, "bare number", "ns us ms s min h");
+	refuses("1500", NOPAL_SIZE, "bare number", "seg");
+	refuses("10", NOPAL_RATE, "bare number", "Mbit");
+	refuses("5", NOPAL_PERCENT, "bare number", "%");
+}
+
+static void test_wrong_units(void **state)
+{
+	(void)state;
+	refuses("10ms", NOPAL_SIZE, "is a time where a size is due", "1500B");
+	refuses("10mb", NOPAL_SIZE, "no unit `mb`", "MB");
+	refuses("10MS", NOPAL_TIME, "no unit `MS`", "ms");
+	refuses("12ms", NOPAL_COUNT, "a time where a number is due",
+		"without a unit");
+	refuses("12x", NOPAL_COUNT, "no unit `x`", "without a unit");
+	refuses("1sec", NOPAL_TIME, "no unit `sec`", "s");
+}
+
+static void test_no_numbers(void **state)
+{
+	(void)state;
+	refuses("", NOPAL_TIME, "is not a time", "25ms");
+	refuses("ms", NOPAL_TIME, "is not a time", "25ms");
+	refuses("-5ms", NOPAL_TIME, "is not a time", "25ms");
+	refuses("1.ms", NOPAL_TIME, "is not a time", "25ms");
+	refuses("nan", NOPAL_COUNT, "is not a number", "12");
+	refuses("99999999999999999999", NOPAL_COUNT, "is not a number", "12");
+	refuses("0x10", NOPAL_COUNT, "no unit `x10`", "12");
+	refuses("1.0000000000001s", NOPAL_TIME, "is not a time", "25ms");
+}
+
+static void test_inexact_and_too_large(void **state)
+{
+	(void)state;
+	refuses("0.5ns", NOPAL_TIME, "not a whole number", "smaller unit");
+	refuses("1.5", NOPAL_COUNT, "not a whole number", "whole");
+	refuses("9223372036854775807h", NOPAL_TIME, "63 bits", "smaller");
+	assert_int_equal(value_of("9223372036854775807", NOPAL_COUNT),
+			 INT64_MAX);
+}
+
+static void test_switches_and_units_unknown(void **state)
+{
+	int64_t value;
+
+	(void)state;
+	refuses("yes", NOPAL_SWITCH, "not one of off|on", "off on");
+	refuses("onn", NOPAL_SWITCH, "not one of", "did you mean `on`");
+	assert_true(nopal_quantity_parse("1", 99, "key", &value, NULL) < 0);
+	assert_true(nopal_quantity_parse("1", -1, "key", &value, NULL) < 0);
+}
+
+static void test_segments(void **state)
+{
+	struct nopal_problems problems;
+	struct nopal_quantity quantity;
+
+	(void)state;
+	refuses("10seg", NOPAL_SIZE, "only a microprotocol's section", "bytes");
+	nopal_problems_init(&problems);
+	assert_true(nopal__quantity_read("10seg", NOPAL_SIZE, NULL, "key",
+					 &quantity, &problems));
+	assert_true(quantity.in_segments);
+	assert_int_equal(quantity.value, 10);
+	assert_false(nopal__quantity_read("1.5seg", NOPAL_SIZE, NULL, "key",
+					  &quantity, &problems));
+	nopal_problems_fini(&problems);
+}
+
+static void test_words(void **state)
+{
+	struct nopal_problems problems;
+	struct nopal_quantity quantity;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	assert_true(nopal__quantity_read("newreno", NOPAL_WORD,
+					 "reno|newreno|tahoe", "variant",
+					 &quantity, &problems));
+	assert_int_equal(quantity.value, 1);
+	assert_false(nopal__quantity_read("tahoo", NOPAL_WORD,
+					  "reno|newreno|tahoe", "variant",
+					  &quantity, &problems));
+	assert_string_equal(problems.entries[0].fix, "did you mean `tahoe`?");
+	assert_false(nopal__quantity_read("", NOPAL_WORD, "reno|tahoe",
+					  "variant", &quantity, &problems));
+	nopal_problems_fini(&problems);
+}
+
+static void writes(int64_t value, bool segments, enum nopal_unit unit,
+		   const char *choices, const char *expected)
+{
+	struct nopal_quantity quantity = { value, segments };
+	char *text = nopal__quantity_text(quantity, unit, choices);
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void test_writing(void **state)
+{
+	(void)state;
+	writes(25 * NOPAL_MILLISECOND, false, NOPAL_TIME, NULL, "25ms");
+	writes(90 * NOPAL_SECOND, false, NOPAL_TIME, NULL, "90s");
+	writes(7200 * NOPAL_SECOND, false, NOPAL_TIME, NULL, "2h");
+	writes(0, false, NOPAL_TIME, NULL, "0ns");
+	writes(1500, false, NOPAL_SIZE, NULL, "1500B");
+	writes(4 << 20, false, NOPAL_SIZE, NULL, "4MiB");
+	writes(3000000, false, NOPAL_SIZE, NULL, "3MB");
+	writes(10, true, NOPAL_SIZE, NULL, "10seg");
+	writes(10000000, false, NOPAL_RATE, NULL, "10Mbit");
+	writes(50000, false, NOPAL_PERCENT, NULL, "5%");
+	writes(2500, false, NOPAL_PERCENT, NULL, "0.25%");
+	writes(1, false, NOPAL_SWITCH, NULL, "on");
+	writes(2, false, NOPAL_WORD, "a|b|c", "c");
+	writes(-4, false, NOPAL_COUNT, NULL, "-4");
+}
+
+static bool outside(const char *text, enum nopal_unit unit, const char *least,
+		    const char *most)
+{
+	struct nopal_problems problems;
+	struct nopal_quantity quantity;
+	bool out;
+
+	nopal_problems_init(&problems);
+	assert_true(nopal__quantity_read(text, unit, NULL, "key", &quantity,
+					 &problems));
+	out = nopal__quantity_outside(quantity, unit, least, most, "key",
+				      &problems);
+	assert_int_equal(problems.errors, out);
+	nopal_problems_fini(&problems);
+	return out;
+}
+
+static void test_ranges(void **state)
+{
+	(void)state;
+	assert_false(outside("1", NOPAL_COUNT, "1", "9"));
+	assert_false(outside("9", NOPAL_COUNT, "1", "9"));
+	assert_true(outside("0", NOPAL_COUNT, "1", "9"));
+	assert_true(outside("10", NOPAL_COUNT, "1", "9"));
+	assert_true(outside("10", NOPAL_COUNT, NULL, "9"));
+	assert_true(outside("0", NOPAL_COUNT, "1", NULL));
+	assert_false(outside("0", NOPAL_COUNT, NULL, NULL));
+	assert_true(outside("1ms", NOPAL_TIME, "2ms", "1s"));
+	assert_true(outside("2000seg", NOPAL_SIZE, "1seg", "1000seg"));
+	assert_false(outside("2000seg", NOPAL_SIZE, "1B", "1000B"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_sizes_rates_shares),
+		cmocka_unit_test(test_bare_ones),
+		cmocka_unit_test(test_a_bare_number_where_a_unit_is_due),
+		cmocka_unit_test(test_wrong_units),
+		cmocka_unit_test(test_no_numbers),
+		cmocka_unit_test(test_inexact_and_too_large),
+		cmocka_unit_test(test_switches_and_units_unknown),
+		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_writing),
+		cmocka_unit_test(test_ranges),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

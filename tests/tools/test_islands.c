@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_islands -- ranges beyond a gap: apart, in order, bounded.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "islands.h"
+
+enum { PLACES = 64, ROUNDS = 20000 };
+
+static struct islands islands;
+
+static int islands_none(void **state)
+{
+	(void)state;
+	memset(&islands, 0, sizeof(islands));
+	return 0;
+}
+
+static void test_neighbours_join(void **state)
+{
+	(void)state;
+	assert_true(islands_add(&islands, 10, 20));
+	assert_true(islands_add(&islands, 20, 30));
+	assert_int_equal(islands.count, 1);
+	assert_int_equal(islands.list[0].end, 30);
+	assert_true(islands_add(&islands, 5, 8));
+	assert_int_equal(islands.count, 2);
+	assert_int_equal(islands.list[0].from, 5);
+	islands_drop_first(&islands);
+	assert_int_equal(islands.count, 1);
+	assert_int_equal(islands.list[0].from, 10);
+}
+
+static void test_overlaps_are_refused(void **state)
+{
+	(void)state;
+	assert_true(islands_add(&islands, 10, 20));
+	assert_false(islands_add(&islands, 10, 20));
+	assert_false(islands_add(&islands, 15, 16));
+	assert_false(islands_add(&islands, 5, 11));
+	assert_false(islands_add(&islands, 19, 25));
+	assert_false(islands_add(&islands, 5, 25));
+	assert_true(islands_add(&islands, 5, 10));
+}
+
+static void test_they_are_bounded(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < ISLANDS_MOST; i++)
+		assert_true(islands_add(&islands, 2 * i, 2 * i + 1));
+	assert_false(
+		islands_add(&islands, 2 * ISLANDS_MOST, 2 * ISLANDS_MOST + 1));
+}
+
+/* Against a map of places. */
+static void test_as_a_map_would(void **state)
+{
+	bool taken[PLACES] = { false };
+	uint64_t seed = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned from, end;
+		bool free = true;
+
+		seed = seed * UINT64_C(6364136223846793005) + 1;
+		from = (unsigned)(seed >> 33) % (PLACES - 8);
+		end = from + 1 + (unsigned)(seed >> 50) % 7;
+		for (unsigned i = from; i < end; i++)
+			free = free && !taken[i];
+		assert_int_equal(islands_add(&islands, from, end), free);
+		for (unsigned i = from; free && i < end; i++)
+			taken[i] = true;
+	}
+}
+
+#define NONE(test) cmocka_unit_test_setup(test, islands_none)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		NONE(test_neighbours_join),
+		NONE(test_overlaps_are_refused),
+		NONE(test_they_are_bounded),
+		NONE(test_as_a_map_would),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

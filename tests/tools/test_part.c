@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_part -- files half received, and what became of them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+#include "islands.c"
+#include "part.c"
+
+enum {
+	FILE_BYTES = 300000,
+	HALF_BYTES = 150000,
+};
+
+struct scene {
+	char path[64];
+	struct part_folder folder;
+	uint8_t content[FILE_BYTES];
+	char why[TRANSFER_TEXT_ROOM];
+};
+
+static int scene_open(void **state)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+
+	snprintf(scene->path, sizeof(scene->path), "/tmp/nopal-test-XXXXXX");
+	assert_non_null(mkdtemp(scene->path));
+	scene->folder.fd = open(scene->path, O_RDONLY | O_DIRECTORY);
+	scene->folder.limit = INT64_MAX;
+	for (size_t i = 0; i < FILE_BYTES; i++)
+		scene->content[i] = (uint8_t)(i * 7 + i / 251);
+	*state = scene;
+	return 0;
+}
+
+static const char *const scene_names[] = {
+	"f", ".f.nopal-part", ".f.nopal-state", ".f.nopal-state-new", "outside",
+};
+
+static int scene_close(void **state)
+{
+	struct scene *scene = *state;
+
+	for (size_t i = 0; i < sizeof(scene_names) / sizeof(scene_names[0]);
+	     i++)
+		unlinkat(scene->folder.fd, scene_names[i], 0);
+	assert_int_equal(rmdir(scene->path),
+			 0); /* nothing else was left there */
+	close(scene->folder.fd);
+	free(scene);
+	return 0;
+}
+
+static struct transfer_note offer_of(uint64_t size, int64_t mtime_ns)
+{
+	struct transfer_note note = { .type = TRANSFER_OFFER,
+				      .size = size,
+				      .mtime_ns = mtime_ns,
+				      .text = "f" };
+
+	note.id = transfer_id(note.text, size, mtime_ns);
+	return note;
+}
+
+static bool scene_has(const struct scene *scene, const char *name)
+{
+	return faccessat(scene->folder.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ==
+	       0;
+}
+
+static void scene_put(const struct scene *scene, const char *name,
+		      const void *bytes, size_t length)
+{
+	int fd = openat(scene->folder.fd, name, O_WRONLY | O_CREAT | O_TRUNC,
+			0666);
+
+	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
+	close(fd);
+}
+
+static void scene_expect(const struct scene *scene, const char *name)
+{
+	uint8_t *bytes = malloc(FILE_BYTES + 1);
+	int fd = openat(scene->folder.fd, name, O_RDONLY);
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, bytes, FILE_BYTES + 1), FILE_BYTES);
+	assert_memory_equal(bytes, scene->content, FILE_BYTES);
+	close(fd);
+	free(bytes);
+}
+
+static struct part *scene_part(struct scene *scene, uint64_t expected_offset)
+{
+	struct transfer_note offer = offer_of(FILE_BYTES, 42);
+	struct part *part = NULL;
+	uint64_t offset = 1, hash = 1;
+	struct file_hash prefix;
+
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
+			 TRANSFER_YES);
+	while (!part_check(part, &offset, &hash))
+		;
+	assert_int_equal(offset, expected_offset);
+	file_hash_init(&prefix);
+	file_hash_update(&prefix, scene->content, expected_offset);
+	assert_int_equal(hash == file_hash_value(&prefix), 1);
+	return part;
+}
+
+static bool scene_write(struct scene *scene, struct part *part, uint64_t from,
+			uint64_t end)
+{
+	size_t middle = (size_t)(end - from) / 3;
+	struct iovec pieces[] = {
+		{ scene->content + from, middle },
+		{ scene->content + from + middle,
+		  (size_t)(end - from) - middle },
+	};
+
+	return part_write(part, from, pieces, 2, scene->why);
+}
+
+static uint64_t scene_hash(const struct scene *scene)
+{
+	struct file_hash hash;
+
+	file_hash_init(&hash);
+	file_hash_update(&hash, scene->content, FILE_BYTES);
+	return file_hash_value(&hash);
+}
+
+static void part_end_well(struct scene *scene, struct part *part)
+{
+	assert_true(part_is_whole(part));
+	assert_true(part_hash(part) == scene_hash(scene));
+	part_commit(part);
+	assert_int_equal(part_finish(part), 0);
+	part_close(part, true);
+	scene_expect(scene, "f");
+	assert_false(scene_has(scene, ".f.nopal-part"));
+	assert_false(scene_has(scene, ".f.nopal-state"));
+}
+
+static void test_a_file_appears_only_whole(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0);
+
+	assert_true(part_start(part, 0, scene->why));
+	assert_true(scene_write(scene, part, 0, 1000));
+	assert_true(scene_write(scene, part, 1000, FILE_BYTES));
+	assert_false(scene_has(scene, "f"));
+	part_end_well(scene, part);
+}
+
+static void test_order_does_not_matter(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0);
+	uint64_t step = FILE_BYTES / 10;
+
+	assert_true(part_start(part, 0, scene->why));
+	for (uint64_t i = 9; i > 0; i--)
+		assert_true(scene_write(scene, part, i * step, (i + 1) * step));
+	assert_int_equal(part_done_bytes(part), 0);
+	assert_true(scene_write(scene, part, 0, step));
+	part_end_well(scene, part);
+}
+
+static void test_foreign_bytes_are_refused(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0);
+	struct iovec huge = { scene->content, FILE_BYTES };
+
+	assert_true(part_start(part, 0, scene->why));
+	assert_true(scene_write(scene, part, 0, 1000));
+	assert_true(scene_write(scene, part, 2000, 3000));
+	assert_false(scene_write(scene, part, 500, 1500));
+	assert_false(scene_write(scene, part, 2500, 3500));
+	assert_false(scene_write(scene, part, 1500, 2500));
+	assert_false(scene_write(scene, part, 1000, 1000));
+	assert_false(part_write(part, 1, &huge, 1, scene->why));
+	assert_false(part_write(part, UINT64_MAX, &huge, 1, scene->why));
+	part_close(part, false);
+	assert_false(scene_has(scene, ".f.nopal-part"));
+}
+
+static void test_islands_are_bounded(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0);
+	unsigned taken = 0;
+
+	assert_true(part_start(part, 0, scene->why));
+	while (scene_write(scene, part, 10 + taken * 10, 11 + taken * 10))
+		taken++;
+	assert_int_equal(taken, ISLANDS_MOST);
+	part_close(part, false);
+}
+
+static void test_what_was_saved_goes_on(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0);
+
+	assert_true(part_start(part, 0, scene->why));
+	assert_true(scene_write(scene, part, 0, HALF_BYTES));
+	part_save(part);
+	assert_true(part_is_busy(part));
+	assert_int_equal(part_finish(part), 0);
+	assert_true(scene_write(scene, part, HALF_BYTES, HALF_BYTES + 1000));
+	/* as after SIGKILL: nothing is closed in order */
+	close(part->fd);
+	part->fd = -1;
+	part->ours = false;
+	part_close(part, true);
+	part = scene_part(scene, HALF_BYTES);
+	assert_true(part_start(part, HALF_BYTES, scene->why));
+	assert_true(scene_write(scene, part, HALF_BYTES, FILE_BYTES));
+	part_end_well(scene, part);
+}
+
+static void test_the_peer_lost_keeps_all(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0);
+
+	assert_true(part_start(part, 0, scene->why));
+	assert_true(scene_write(scene, part, 0, HALF_BYTES + 17));
+	part_close(part, true);
+	part = scene_part(scene, HALF_BYTES + 17);
+	assert_true(part_start(part, 0,
+			       scene->why)); /* the sender may begin anew */
+	assert_true(scene_write(scene, part, 0, FILE_BYTES));
+	part_end_well(scene, part);
+}
+
+static void test_another_file_begins_anew(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0);
+	struct transfer_note other = offer_of(FILE_BYTES, 43);
+	uint64_t offset, hash;
+
+	assert_true(part_start(part, 0, scene->why));
+	assert_true(scene_write(scene, part, 0, HALF_BYTES));
+	part_close(part, true);
+	assert_int_equal(part_open(&scene->folder, &other, &part, scene->why),
+			 TRANSFER_YES);
+	assert_true(part_check(part, &offset, &hash));
+	assert_int_equal(offset, 0);
+	part_close(part, false);
+}
+
+static void test_hostile_state_is_nothing(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"nopal-part",
+		"nopal-part 1 0 0 0",
+		"nopal-part 1 zz 300000 5\n",
+		"nopal-part 2 0000000000000000 300000 5\n",
+	};
+	struct scene *scene = *state;
+	char text[128];
+
+	scene_put(scene, ".f.nopal-part", scene->content, 100);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		scene_put(scene, ".f.nopal-state", texts[i], strlen(texts[i]));
+		part_close(scene_part(scene, 0), true);
+	}
+	snprintf(text, sizeof(text), "nopal-part 1 %016llx %d %d\n",
+		 (unsigned long long)offer_of(FILE_BYTES, 42).id, FILE_BYTES,
+		 101);
+	scene_put(scene, ".f.nopal-state", text, strlen(text));
+	part_close(scene_part(scene, 0), true); /* more than the part has */
+}
+
+static void test_an_identical_file_is_here(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part;
+
+	scene_put(scene, "f", scene->content, FILE_BYTES);
+	part = scene_part(scene, FILE_BYTES);
+	assert_true(part_start(part, FILE_BYTES, scene->why));
+	assert_true(part_is_here(part));
+	assert_true(part_hash(part) == scene_hash(scene));
+	assert_false(scene_write(scene, part, 0, 10));
+	part_close(part, false);
+	scene_expect(scene, "f");
+}
+
+static void test_a_different_file_stays(void **state)
+{
+	struct scene *scene = *state;
+	struct transfer_note offer = offer_of(FILE_BYTES + 1, 42);
+	struct part *part = NULL;
+
+	scene_put(scene, "f", scene->content, FILE_BYTES);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
+			 TRANSFER_NO);
+	part = scene_part(scene, FILE_BYTES);
+	assert_false(
+		part_start(part, 0, scene->why)); /* the sender says: differs */
+	part_close(part, false);
+	scene_expect(scene, "f");
+}
+
+static void test_overwrite_replaces(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part;
+	uint64_t offset, hash;
+	struct transfer_note offer = offer_of(FILE_BYTES, 42);
+
+	scene->folder.overwrite = true;
+	scene->content[5] ^= 1;
+	scene_put(scene, "f", scene->content, FILE_BYTES);
+	scene->content[5] ^= 1;
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
+			 TRANSFER_YES);
+	while (!part_check(part, &offset, &hash))
+		;
+	assert_true(part_start(part, 0, scene->why));
+	assert_true(scene_write(scene, part, 0, FILE_BYTES));
+	part_end_well(scene, part);
+}
+
+static void test_a_file_that_came_meanwhile_stays(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0);
+
+	assert_true(part_start(part, 0, scene->why));
+	assert_true(scene_write(scene, part, 0, FILE_BYTES));
+	scene_put(scene, "f", "mine", 4);
+	part_commit(part);
+	assert_int_equal(part_finish(part), -EEXIST);
+	part_close(part, false);
+	assert_false(scene_has(scene, ".f.nopal-part"));
+	assert_true(scene_has(scene, "f"));
+}
+
+static void test_links_lead_nowhere(void **state)
+{
+	struct scene *scene = *state;
+	struct transfer_note offer = offer_of(FILE_BYTES, 42);
+	struct part *part = NULL;
+
+	scene_put(scene, "outside", "precious", 8);
+	assert_int_equal(symlinkat("outside", scene->folder.fd, "f"), 0);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
+			 TRANSFER_NO);
+	unlinkat(scene->folder.fd, "f", 0);
+	assert_int_equal(
+		symlinkat("outside", scene->folder.fd, ".f.nopal-part"), 0);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
+			 TRANSFER_NO);
+	unlinkat(scene->folder.fd, ".f.nopal-part", 0);
+	assert_int_equal(mkfifoat(scene->folder.fd, "f", 0600), 0);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
+			 TRANSFER_NO);
+}
+
+static void test_one_transfer_a_name(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0), *second = NULL;
+	struct transfer_note offer = offer_of(FILE_BYTES, 42);
+
+	assert_int_equal(part_open(&scene->folder, &offer, &second, scene->why),
+			 TRANSFER_LATER);
+	assert_true(part_start(part, 0, scene->why));
+	assert_true(scene_write(scene, part, 0, FILE_BYTES));
+	part_end_well(scene, part);
+}
+
+static void test_a_full_disk_is_an_error_that_leaves_nothing(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0);
+	struct rlimit limit, small;
+
+	assert_true(part_start(part, 0, scene->why));
+	getrlimit(RLIMIT_FSIZE, &limit);
+	small = limit;
+	small.rlim_cur = HALF_BYTES;
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &small);
+	assert_false(scene_write(scene, part, 0, FILE_BYTES));
+	setrlimit(RLIMIT_FSIZE, &limit);
+	assert_non_null(strstr(scene->why, strerror(EFBIG)));
+	part_close(part, false);
+	assert_false(scene_has(scene, ".f.nopal-part"));
+	assert_false(scene_has(scene, "f"));
+}
+
+static void test_too_long_is_refused_at_once(void **state)
+{
+	struct scene *scene = *state;
+	struct transfer_note offer = offer_of(FILE_BYTES, 42);
+	struct part *part = NULL;
+
+	scene->folder.limit = FILE_BYTES - 1;
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
+			 TRANSFER_NO);
+	scene->folder.limit = INT64_MAX;
+	offer = offer_of(INT64_MAX, 42);
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
+			 TRANSFER_YES);
+	assert_false(part_start(part, 0,
+				scene->why)); /* the disk has no such room */
+	part_close(part, false);
+	assert_false(scene_has(scene, ".f.nopal-part"));
+}
+
+static void test_an_empty_file(void **state)
+{
+	struct scene *scene = *state;
+	struct transfer_note offer = offer_of(0, 42);
+	struct part *part = NULL;
+	uint64_t offset, hash;
+
+	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
+			 TRANSFER_YES);
+	assert_true(part_check(part, &offset, &hash));
+	assert_true(part_start(part, 0, scene->why));
+	assert_true(part_is_whole(part));
+	part_commit(part);
+	assert_int_equal(part_finish(part), 0);
+	part_close(part, true);
+	assert_true(scene_has(scene, "f"));
+}
+
+#define SCENE(test)                                                            \
+	cmocka_unit_test_setup_teardown(test, scene_open, scene_close)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		SCENE(test_a_file_appears_only_whole),
+		SCENE(test_order_does_not_matter),
+		SCENE(test_foreign_bytes_are_refused),
+		SCENE(test_islands_are_bounded),
+		SCENE(test_what_was_saved_goes_on),
+		SCENE(test_the_peer_lost_keeps_all),
+		SCENE(test_another_file_begins_anew),
+		SCENE(test_hostile_state_is_nothing),
+		SCENE(test_an_identical_file_is_here),
+		SCENE(test_a_different_file_stays),
+		SCENE(test_overwrite_replaces),
+		SCENE(test_a_file_that_came_meanwhile_stays),
+		SCENE(test_links_lead_nowhere),
+		SCENE(test_one_transfer_a_name),
+		SCENE(test_a_full_disk_is_an_error_that_leaves_nothing),
+		SCENE(test_too_long_is_refused_at_once),
+		SCENE(test_an_empty_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_transfer -- notes between sender and receiver, hostile ones too.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "transfer.c"
+
+enum {
+	FUZZ_ROUNDS = 200000,
+	FUZZ_BYTES = 48,
+};
+
+/* -------------------------------------------------------------------- codec */
+
+static struct transfer_note note_of(enum transfer_type type)
+{
+	struct transfer_note note = { .type = type, .file = 7 };
+
+	note.verdict = TRANSFER_YES;
+	note.size = 1000;
+	note.mtime_ns = -5;
+	note.offset = 123456789012;
+	note.hash = UINT64_C(0xfedcba9876543210);
+	snprintf(note.text, sizeof(note.text), "name of it");
+	note.id = transfer_id(note.text, note.size, note.mtime_ns);
+	return note;
+}
+
+static void test_notes_go_round(void **state)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST], again[TRANSFER_NOTE_LONGEST];
+
+	(void)state;
+	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_PING; type++) {
+		struct transfer_note note = note_of((enum transfer_type)type),
+				     decoded;
+		size_t length = transfer_encode(&note, bytes);
+
+		assert_true(length <= sizeof(bytes));
+		assert_true(transfer_decode(bytes, length, &decoded));
+		assert_int_equal(decoded.type, type);
+		assert_int_equal(decoded.file, 7);
+		assert_int_equal(transfer_encode(&decoded, again), length);
+		assert_memory_equal(again, bytes, length);
+	}
+}
+
+static void test_every_prefix_is_refused(void **state)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1];
+
+	(void)state;
+	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_PING; type++) {
+		struct transfer_note note = note_of((enum transfer_type)type),
+				     decoded;
+		size_t length = transfer_encode(&note, bytes);
+
+		for (size_t shorter = 0; shorter < length; shorter++) {
+			uint8_t *exact = malloc(shorter + 1);
+
+			memcpy(exact, bytes, shorter);
+			assert_false(transfer_decode(exact, shorter, &decoded));
+			free(exact);
+		}
+		bytes[length] = 0;
+		assert_int_equal(transfer_decode(bytes, length + 1, &decoded),
+				 type == TRANSFER_DATA);
+	}
+}
+
+static void test_hostile_offers_are_refused(void **state)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST + 600];
+	struct transfer_note note = note_of(TRANSFER_OFFER), decoded;
+	size_t length = transfer_encode(&note, bytes);
+
+	(void)state;
+	bytes[0] = 0;
+	assert_false(transfer_decode(bytes, length, &decoded));
+	bytes[0] = TRANSFER_PING + 1;
+	assert_false(transfer_decode(bytes, length, &decoded));
+	bytes[0] = TRANSFER_OFFER;
+	bytes[5] = TRANSFER_VERSION + 1;
+	assert_false(transfer_decode(bytes, length, &decoded));
+	bytes[5] = TRANSFER_VERSION;
+	bytes[6] ^= 1; /* the id */
+	assert_false(transfer_decode(bytes, length, &decoded));
+	bytes[6] ^= 1;
+	assert_true(transfer_decode(bytes, length, &decoded));
+	bytes[length - 1] = 0; /* the name ends early */
+	assert_false(transfer_decode(bytes, length, &decoded));
+	bytes[length - 11] = 1; /* and is long: 256 + 10 */
+	memset(bytes + length - 10, 'x', 266);
+	assert_false(transfer_decode(bytes, length + 256, &decoded));
+	note.size = UINT64_MAX;
+	note.id = transfer_id(note.text, note.size, note.mtime_ns);
+	length = transfer_encode(&note, bytes);
+	assert_false(transfer_decode(bytes, length, &decoded));
+}
+
+static void test_verdicts_are_known_ones(void **state)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST];
+	struct transfer_note note = note_of(TRANSFER_RESULT), decoded;
+	size_t length = transfer_encode(&note, bytes);
+
+	(void)state;
+	bytes[5] = 0;
+	assert_false(transfer_decode(bytes, length, &decoded));
+	bytes[5] = TRANSFER_LATER + 1;
+	assert_false(transfer_decode(bytes, length, &decoded));
+	bytes[5] = TRANSFER_NO;
+	assert_true(transfer_decode(bytes, length, &decoded));
+}
+
+/* What decodes is what an encoder would have written. */
+static void test_noise_is_canonical_or_refused(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < FUZZ_ROUNDS; round++) {
+		uint8_t bytes[FUZZ_BYTES], again[TRANSFER_NOTE_LONGEST];
+		struct transfer_note note;
+		size_t length = round % FUZZ_BYTES;
+
+		for (size_t i = 0; i < length; i++) {
+			seed = seed * UINT64_C(6364136223846793005) + 1;
+			bytes[i] = (uint8_t)(seed >> 56);
+		}
+		if (length > 0)
+			bytes[0] &= 15;
+		if (!transfer_decode(bytes, length, &note))
+			continue;
+		if (note.type == TRANSFER_DATA)
+			length = TRANSFER_DATA_HEADER;
+		assert_int_equal(transfer_encode(&note, again), length);
+		assert_memory_equal(again, bytes, length);
+	}
+}
+
+static void test_names_are_names(void **state)
+{
+	char longest[TRANSFER_TEXT_ROOM];
+
+	(void)state;
+	assert_null(transfer_name_refused("big.iso"));
+	assert_null(transfer_name_refused("gr\xc3\xbc\xc3\x9f e.txt"));
+	assert_non_null(transfer_name_refused(""));
+	assert_non_null(transfer_name_refused("."));
+	assert_non_null(transfer_name_refused(".."));
+	assert_non_null(transfer_name_refused(".x.nopal-part"));
+	assert_non_null(transfer_name_refused("../x"));
+	assert_non_null(transfer_name_refused("/etc/passwd"));
+	assert_non_null(transfer_name_refused("a/b"));
+	assert_non_null(transfer_name_refused("a\x1b[2J"));
+	assert_non_null(transfer_name_refused("a\nb"));
+	memset(longest, 'x', sizeof(longest));
+	longest[TRANSFER_NAME_LONGEST + 1] = '\0';
+	assert_non_null(transfer_name_refused(longest));
+	longest[TRANSFER_NAME_LONGEST] = '\0';
+	assert_null(transfer_name_refused(longest));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_notes_go_round),
+		cmocka_unit_test(test_every_prefix_is_refused),
+		cmocka_unit_test(test_hostile_offers_are_refused),
+		cmocka_unit_test(test_verdicts_are_known_ones),
+		cmocka_unit_test(test_noise_is_canonical_or_refused),
+		cmocka_unit_test(test_names_are_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
