@@ -487,10 +487,7 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_session *session,
 	int64_t rtt = timed ? nopal_shared(session, part, BBR_LATEST_RTT) : 0;
 	bool old;
 
-	if (bbr->delivery.sample.rtt_ns)
-		rtt = bbr->delivery.sample.rtt_ns;
 	old = bbr_note_rtt(bbr, session->now_ns, rtt);
-	bbr->delivery.sample.rtt_ns = 0;
 	if (!bbr->delivery.sample.any)
 		return NOPAL_CONTINUE;
 	bbr_note_round(bbr, rtt);

@@ -62,7 +62,6 @@ struct delivery {
 	/* The sample of the ack in work: of its segment that left last. */
 	struct delivery_sample {
 		bool any, limited;
-		int64_t rtt_ns; /* least of first departures; 0: none */
 		uint64_t packet_number;
 		uint64_t delivered, lost; /* before it left */
 		int64_t delivered_ns, first_sent_ns, sent_ns;
@@ -110,9 +109,6 @@ static inline void delivery_take(struct nopal_session *session,
 	struct delivery_sample *sample = &delivery->sample;
 	int64_t age = session->now_ns - segment->departed_ns;
 
-	if (segment->departures == 1 &&
-	    (!sample->rtt_ns || age < sample->rtt_ns))
-		sample->rtt_ns = age;
 	delivery->delivered += segment->body.length;
 	delivery->delivered_ns = session->now_ns;
 	if (age < least_rtt_ns ||
