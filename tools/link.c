@@ -125,7 +125,7 @@ static enum tool_exit link_run(const struct tool_call *call)
 	}
 	if (!link_read(&link, call))
 		return TOOL_BAD_INPUT;
-	link.loop = loop_new();
+	link.loop = loop_new(NULL);
 	if (!link.loop)
 		return TOOL_ENVIRONMENT;
 	code = link_relay(&link, tool_value(call, "json") != NULL);

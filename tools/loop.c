@@ -4,6 +4,7 @@
  * world wants.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <event2/event.h>
@@ -49,7 +50,21 @@ static struct event_base *loop_base_new(void)
 	return base;
 }
 
-struct loop *loop_new(void)
+static bool loop_trace(struct loop *loop, const char *path)
+{
+	int error =
+		path ? nopal_trace_start(loop->world, path, NOPAL_TRACE_PACKETS)
+		     : 0;
+
+	if (error)
+		fprintf(stderr,
+			"error: the trace %s: %s\n"
+			"  fix: give a file in a folder that may be written\n",
+			path, strerror(-error));
+	return error == 0;
+}
+
+struct loop *loop_new(const char *trace)
 {
 	struct loop *loop = calloc(1, sizeof(*loop));
 
@@ -63,13 +78,26 @@ struct loop *loop_new(void)
 			loop_free(loop);
 		return NULL;
 	}
+	if (!loop_trace(loop, trace)) {
+		loop_free(loop);
+		return NULL;
+	}
 	return loop;
 }
 
 void loop_end_world(struct loop *loop)
 {
-	if (loop->world)
-		nopal_world_free(loop->world);
+	int error;
+
+	if (!loop->world)
+		return;
+	error = nopal_trace_stop(loop->world);
+	if (error)
+		fprintf(stderr,
+			"error: the trace was not written whole: %s\n"
+			"  fix: is the disk full?\n",
+			strerror(-error));
+	nopal_world_free(loop->world);
 	loop->world = NULL;
 }
 

@@ -14,11 +14,13 @@ struct loop_event;
 
 typedef void loop_call(void *user);
 
-/* NULL: a problem was printed. */
-struct loop *loop_new(void);
+/* A loop and its world, with a trace of packets into `trace` (NULL: none): it is
+ * cheap enough to leave on.  NULL: a problem was printed. */
+struct loop *loop_new(const char *trace);
 void loop_free(struct loop *loop); /* and its world */
 struct nopal_world *loop_world(struct loop *loop);
-/* Ends the world and its sessions before the rest. */
+/* Ends the world and its sessions before the rest, and says so where the trace
+ * could not be written whole. */
 void loop_end_world(struct loop *loop);
 /* For what the library runs on its caller's loop. */
 struct event_base *loop_base(struct loop *loop);

@@ -106,7 +106,7 @@ static enum tool_exit recv_with(const struct tool_call *call,
 {
 	enum tool_exit exit = TOOL_ENVIRONMENT;
 
-	receiver->loop = loop_new();
+	receiver->loop = loop_new(tool_value(call, "trace"));
 	if (receiver->loop && recv_start(call, receiver)) {
 		loop_run(receiver->loop);
 		exit = receiver->exit;
@@ -151,6 +151,7 @@ static const struct tool_option recv_options[] = {
 	{ "overwrite", 0, NULL, "replace files of the same name that differ" },
 	{ "limit", 0, "SIZE", "refuse longer files" },
 	TOOL_SET_OPTION,
+	TOOL_TRACE_OPTION,
 	{ "json", 0, NULL, "print one JSON object a file" },
 	{ "jsonl", 0, NULL, "print one a second, too" },
 	{ NULL },

@@ -41,6 +41,7 @@ enum send_state {
 
 struct sender {
 	struct loop *loop;
+	const char *trace; /* into this file; NULL: none */
 	struct nopal_plan *plan;
 	struct nopal_endpoint *endpoint;
 	struct transfer_outbox out;
@@ -497,7 +498,7 @@ static enum tool_exit send_with(struct sender *sender,
 	sender->chunk_bytes = transfer_chunk_bytes(sender->plan);
 	sender->pace.burst_bytes =
 		(uint64_t)sender->chunk_bytes * SEND_BURST_CHUNKS;
-	sender->loop = loop_new();
+	sender->loop = loop_new(sender->trace);
 	if (!sender->loop) {
 		nopal_plan_unref(sender->plan);
 		return TOOL_ENVIRONMENT;
@@ -535,6 +536,7 @@ static enum tool_exit send_run(const struct tool_call *call)
 {
 	const char *config = tool_value(call, "config");
 	struct sender sender = { .source.fd = -1,
+				 .trace = tool_value(call, "trace"),
 				 .paths = call->words,
 				 .path_count = call->word_count - 1 };
 	struct nopal_address peer;
@@ -563,6 +565,7 @@ static const struct tool_option send_options[] = {
 	  "composition, the same on both sides (default bulk)" },
 	{ "rate", 0, "RATE", "read the file no faster, as 100Mbit" },
 	TOOL_SET_OPTION,
+	TOOL_TRACE_OPTION,
 	{ "json", 0, NULL, "print one JSON object a file" },
 	{ "jsonl", 0, NULL, "print one a second, too" },
 	{ NULL },

@@ -263,7 +263,7 @@ static enum tool_exit stream_with(const struct tool_call *call,
 				  bool opener)
 {
 	stream->exit = TOOL_ENVIRONMENT;
-	stream->loop = loop_new();
+	stream->loop = loop_new(tool_value(call, "trace"));
 	if (stream->loop && stream_start(call, stream, address, opener)) {
 		stream->exit = TOOL_GOOD;
 		if (!stream->over)
@@ -367,6 +367,7 @@ static const struct tool_option stream_options[] = {
 	{ "interval", 0, "TIME", "time between lines (default 1s)" },
 	{ "idle", 0, "TIME", "end when nothing arrived for so long" },
 	TOOL_SET_OPTION,
+	TOOL_TRACE_OPTION,
 	{ "jsonl", 0, NULL, "one JSON object an interval, and one at the end" },
 	{ NULL },
 };

@@ -67,6 +67,11 @@ bool tool_problems(struct nopal_problems *problems);
 		"set", 0, "SECTION.KEY=VALUE",                                 \
 			"override a key of the config; may be repeated"        \
 	}
+#define TOOL_TRACE_OPTION                                                      \
+	{                                                                      \
+		"trace", 0, "FILE",                                            \
+			"write a trace of departures, arrivals and deliveries" \
+	}
 #define TOOL_JSON_OPTION                                                       \
 	{                                                                      \
 		"json", 0, NULL, "print one JSON object"                       \

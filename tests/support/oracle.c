@@ -87,6 +87,24 @@ static void check_fates(struct oracle *oracle, const struct nopal_core *core)
 		violated(oracle, "a send was asked for after SEGMENT_DONE");
 }
 
+/* Parity that had no time to leave may go with the session; no data may. */
+static void check_nothing_held(struct oracle *oracle,
+			       const struct nopal_core *core)
+{
+	for (uint32_t i = 0; i < core->segments.made; i++) {
+		const struct nopal_segment *segment =
+			nopal__pool_at(&core->segments, i);
+
+		if (segment && segment->kind == NOPAL_KIND_DATA)
+			violated(oracle,
+				 "closed while segment %u is held: done %#x, "
+				 "deallocate %#x",
+				 segment->number,
+				 segment->waiting[NOPAL_FINISH],
+				 segment->waiting[NOPAL_DEALLOCATE]);
+	}
+}
+
 static void look(struct nopal_session *session, enum nopal_event event,
 		 void *subject)
 {
@@ -101,6 +119,8 @@ static void look(struct nopal_session *session, enum nopal_event event,
 			 nopal_event_name(event));
 	if (event == NOPAL_SESSION_CLOSED || event == NOPAL_SESSION_BROKEN)
 		side->last_event_seen = 1;
+	if (event == NOPAL_SESSION_CLOSED)
+		check_nothing_held(side->oracle, core);
 	if (event == NOPAL_SEND_SEGMENT)
 		check_departure(side->oracle, session, subject);
 	check_budget(side->oracle, core);
