@@ -8,7 +8,11 @@
 
 #include "session.h"
 
-enum { ID_TABLE_AT_FIRST = 16, READY_AT_FIRST = 64 };
+enum {
+	ID_TABLE_AT_FIRST = 16,
+	READY_AT_FIRST = 64,
+	SESSIONS_MOST = 1 << 17, /* of one endpoint: a flood ends here */
+};
 
 struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint)
 {
@@ -99,7 +103,8 @@ int nopal__endpoint_enter(struct nopal_core *bottom)
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	struct nopal_id_table *table = &endpoint->by_id;
 
-	if (table->used * 2 >= table->room && id_grow(table) < 0)
+	if (table->used == SESSIONS_MOST ||
+	    (table->used * 2 >= table->room && id_grow(table) < 0))
 		return -ENOMEM;
 	do
 		bottom->local_id = (uint32_t)nopal_random(&bottom->session);
@@ -329,6 +334,7 @@ static void session_receive(struct nopal_core *core, uint8_t kind,
 	core->counters.datagrams_in++;
 	core->counters.datagram_bytes_in += length;
 	nopal__touch(core);
+	core->heard_ns = core->session.now_ns;
 	if (kind == NOPAL_KIND_REPLY) {
 		nopal__reply_receive(core, buffer, bytes, length);
 		return;

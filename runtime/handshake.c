@@ -277,6 +277,9 @@ accept_session(struct nopal_endpoint *endpoint,
 		top->user =
 			top->callbacks->accepted(&top->session, entry->user);
 	nopal__session_start(bottom);
+	bottom->heard_ns = bottom->session.now_ns;
+	if (!entry->plan->admission)
+		nopal__silence_watch(bottom);
 	return bottom;
 }
 
@@ -376,6 +379,7 @@ static void data_opening_receive(struct nopal_endpoint *endpoint,
 	core->counters.datagrams_in++;
 	core->counters.datagram_bytes_in += length;
 	nopal__touch(core);
+	core->heard_ns = core->session.now_ns;
 	segment = nopal__unpack(core, NOPAL_KIND_DATA, buffer, bytes, length,
 				OPENING_HEAD);
 	if (!segment)
@@ -454,16 +458,16 @@ void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 		core->counters.rx_malformed++;
 		return;
 	}
-	if (core->peer_known)
+	if (core->peer_known && core->plan->admission)
 		return;
 	type = nopal_read(&body, 1);
-	if (type == REPLY_REFUSED)
+	if (type == REPLY_REFUSED && !core->peer_known)
 		refused(core, body);
 	else if (type == REPLY_ANSWER &&
 		 nopal_read_left(&body) == NOPAL_ID_BYTES)
 		nopal_session_set_peer_id(
 			&core->session,
 			(uint32_t)nopal_read(&body, NOPAL_ID_BYTES));
-	else if (!body.bad)
+	else if (!body.bad && !core->peer_known)
 		reply_to_microprotocols(core, buffer, whole);
 }

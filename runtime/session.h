@@ -40,6 +40,13 @@ struct nopal_pool {
 	uint32_t free_count, made, alive;
 };
 
+/* Where there is no handshake, a peer that is silent for so long is gone, and an
+ * opener introduces itself again after half of it: its peer may be a new one. */
+#define NOPAL_SILENCE_NS (60 * NOPAL_SECOND)
+
+/* The runtime's own timers, behind the layer's. */
+enum { NOPAL_TIMER_WATCHDOG, NOPAL_TIMER_SILENCE, NOPAL_TIMERS_OWN };
+
 /* A raise that waits: in the session's queue, or for its time. */
 enum nopal_subject {
 	NOPAL_SUBJECT_OTHER,
@@ -102,6 +109,8 @@ struct nopal_core {
 	uint32_t local_id, peer_id;
 	struct nopal_address peer;
 	uint64_t opening_key;
+	int64_t introduced_ns; /* connectionless: the last opening that left */
+	int64_t heard_ns;      /* the last datagram that arrived */
 	uint64_t random;
 	const struct nopal_callbacks *callbacks;
 	struct nopal_callbacks callback_store;
@@ -123,7 +132,7 @@ struct nopal_core {
 	uint64_t *serial; /* last values seen of serial attributes */
 
 	struct nopal_wheel_entry wake;
-	struct nopal_timer_state *timers; /* the layer's, then the watchdog's */
+	struct nopal_timer_state *timers; /* the layer's, then our own */
 	uint64_t timer_order;
 	struct nopal_deferred_list queue, delayed;
 	nopal_token tokens;
@@ -210,6 +219,9 @@ int nopal__timers_init(struct nopal_core *core);
 void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns);
 void nopal__timers_run(struct nopal_core *core);
 void nopal__watchdog_start(struct nopal_core *core);
+/* For a session that anybody's datagram may open: it ends with its peer's
+ * silence. */
+void nopal__silence_watch(struct nopal_core *core);
 
 /* segment.c, message.c */
 struct nopal_segment *nopal__segment_make(struct nopal_core *core,

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * timer.c -- a session's timers: the declared ones of its microprotocols, the
- * delayed raises, and the watchdog.  The session has one entry in the wheel; it
+ * delayed raises, and the runtime's own.  The session has one entry in the wheel; it
  * moves only when a deadline becomes the earliest, so that starting a later
  * timer, or stopping one, costs a store.
  */
 #include "session.h"
 
+static uint32_t timer_count(const struct nopal_core *core)
+{
+	return core->layer->timer_count + NOPAL_TIMERS_OWN;
+}
+
 int nopal__timers_init(struct nopal_core *core)
 {
-	uint32_t count = core->layer->timer_count + 1; /* and the watchdog */
+	uint32_t count = timer_count(core);
 
 	core->timers =
 		nopal_alloc(&core->session, count * sizeof(*core->timers));
@@ -67,7 +72,7 @@ bool nopal_timer_running(struct nopal_session *session,
 
 void nopal__watchdog_start(struct nopal_core *core)
 {
-	uint32_t index = core->layer->timer_count;
+	uint32_t index = core->layer->timer_count + NOPAL_TIMER_WATCHDOG;
 
 	if (core->timers[index].deadline_ns == NOPAL_NEVER)
 		timer_set(core, index,
@@ -97,6 +102,25 @@ static void watchdog_bark(struct nopal_core *core)
 		nopal__watchdog_start(core);
 }
 
+/* ----------------------------------------------------------------- silence */
+
+void nopal__silence_watch(struct nopal_core *core)
+{
+	timer_set(core, core->layer->timer_count + NOPAL_TIMER_SILENCE,
+		  core->heard_ns + NOPAL_SILENCE_NS);
+}
+
+static void own_timer_fire(struct nopal_core *core, uint32_t which)
+{
+	if (which == NOPAL_TIMER_WATCHDOG)
+		watchdog_bark(core);
+	else if (core->session.now_ns - core->heard_ns < NOPAL_SILENCE_NS)
+		nopal__silence_watch(core);
+	else
+		nopal__session_end(core, NOPAL_ENDED_WELL,
+				   "the peer is silent");
+}
+
 /* ------------------------------------------------------------------ expiry */
 
 static void timer_fire(struct nopal_core *core, uint32_t index)
@@ -104,8 +128,8 @@ static void timer_fire(struct nopal_core *core, uint32_t index)
 	const struct nopal_timer_plan *timer;
 
 	core->timers[index].deadline_ns = NOPAL_NEVER;
-	if (index == core->layer->timer_count) {
-		watchdog_bark(core);
+	if (index >= core->layer->timer_count) {
+		own_timer_fire(core, index - core->layer->timer_count);
 		return;
 	}
 	timer = &core->layer->timers[index];
@@ -121,7 +145,7 @@ static int64_t timer_due(const struct nopal_core *core)
 {
 	const struct nopal_timer_state *best = NULL;
 
-	for (uint32_t i = 0; i <= core->layer->timer_count; i++) {
+	for (uint32_t i = 0; i < timer_count(core); i++) {
 		const struct nopal_timer_state *timer = &core->timers[i];
 
 		if (timer->deadline_ns > core->session.now_ns)
@@ -160,7 +184,7 @@ static int64_t earliest(const struct nopal_core *core)
 	const struct nopal_deferred_list *list = &core->delayed;
 	int64_t when = NOPAL_NEVER;
 
-	for (uint32_t i = 0; i <= core->layer->timer_count; i++)
+	for (uint32_t i = 0; i < timer_count(core); i++)
 		if (core->timers[i].deadline_ns < when)
 			when = core->timers[i].deadline_ns;
 	for (uint32_t i = 0; i < list->count; i++)

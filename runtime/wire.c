@@ -126,10 +126,19 @@ static void seal(struct nopal_core *core, uint8_t *start, uint32_t length)
 						 length);
 }
 
-/* A peer that has not told its session id gets the whole introduction. */
-static bool introduces(const struct nopal_core *core, uint8_t kind)
+/* A peer that has not told its session id gets the whole introduction; where
+ * there is no handshake, now and then again. */
+static bool introduces(struct nopal_core *core, uint8_t kind)
 {
-	return kind == NOPAL_KIND_DATA && !core->peer_known;
+	int64_t now_ns = core->session.now_ns;
+
+	if (kind != NOPAL_KIND_DATA || core->plan->admission || !core->opener)
+		return false;
+	if (core->peer_known &&
+	    now_ns - core->introduced_ns < NOPAL_SILENCE_NS / 2)
+		return false;
+	core->introduced_ns = now_ns;
+	return true;
 }
 
 void nopal__pack_out(struct nopal_core *core,

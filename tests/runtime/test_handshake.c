@@ -150,6 +150,44 @@ static void test_noise_is_counted_and_dropped(void **state)
 	rig_close(&rig);
 }
 
+/* An accepted session without handshake costs its listener memory for as long as
+ * it is spoken to, and no longer. */
+static void test_silence_ends_what_a_datagram_began(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	rig_send(&rig, "x");
+	rig_run(&rig, 40 * NOPAL_SECOND);
+	rig_send(&rig, "y");
+	rig_run(&rig, 40 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.ended, 0);
+	rig_run(&rig, 30 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.ended, 1);
+	assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
+	assert_int_equal(rig.opener.ended, 0);
+	rig_close(&rig);
+}
+
+static void test_an_opener_introduces_itself_again(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, NULL);
+	rig_send(&rig, "x");
+	rig_run(&rig, 100 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.ended, 1);
+	rig_send(&rig, "y");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	rig_send(&rig, "z");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 3);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +197,8 @@ int main(void)
 		cmocka_unit_test(test_each_opener_has_its_own_session),
 		cmocka_unit_test(test_answers_are_smaller_than_openings),
 		cmocka_unit_test(test_noise_is_counted_and_dropped),
+		cmocka_unit_test(test_silence_ends_what_a_datagram_began),
+		cmocka_unit_test(test_an_opener_introduces_itself_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
