@@ -100,6 +100,8 @@ static struct facts facts_of(const struct rig *rig)
 	};
 }
 
+static uint64_t injected; /* so far */
+
 static void inject(struct rig *rig, const struct golden *packet,
 		   const uint8_t *bytes, size_t length)
 {
@@ -114,6 +116,7 @@ static void inject(struct rig *rig, const struct golden *packet,
 			 &packet->from, copy, length);
 	nopal_sim_step(rig->world);
 	free(copy);
+	injected++;
 }
 
 static void expect_same(struct rig *rig, const struct facts *before,
@@ -193,6 +196,13 @@ static void collect(struct museum *museum, const char *config)
 	free(rig);
 }
 
+/* Datagrams that reached either end. */
+static uint64_t heard(const struct rig *rig)
+{
+	return nopal_endpoint_counters(rig->opener.endpoint)->datagrams_in +
+	       nopal_endpoint_counters(rig->acceptor.endpoint)->datagrams_in;
+}
+
 /* The same seed gives the same ids, so the packets belong to this session. */
 static void attack(const struct museum *museum, const char *config)
 {
@@ -202,6 +212,7 @@ static void attack(const struct museum *museum, const char *config)
 	for (size_t i = 0; i < museum->count; i++) {
 		struct rig *rig = calloc(1, sizeof(*rig));
 		bool guarded;
+		uint64_t before;
 
 		assert_non_null(rig);
 		rig_open(rig, text,
@@ -211,7 +222,11 @@ static void attack(const struct museum *museum, const char *config)
 		guarded = nopal_plan_provides(rig->plan, "integrity") &&
 			  rig->acceptor.session;
 		rig_run(rig, NOPAL_SECOND);
+		before = heard(rig);
+		injected = 0;
 		mutate(rig, &museum->packets[i], guarded);
+		if (guarded)
+			assert_int_equal(heard(rig), before + injected);
 		nopal_world_free(rig->world);
 		nopal_plan_unref(rig->plan);
 		free(rig);
