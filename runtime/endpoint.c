@@ -188,6 +188,15 @@ static bool train_takes(const struct nopal_endpoint *endpoint,
 	       endpoint->train_count < NOPAL_TRAIN_DATAGRAMS;
 }
 
+bool nopal__train_ready(struct nopal_core *core, uint32_t bytes)
+{
+	struct nopal_endpoint *endpoint = core->endpoint;
+
+	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+		nopal__endpoint_flush(endpoint);
+	return !endpoint->busy;
+}
+
 /* NULL: the kernel is busy, the datagram is dropped like one lost on the way. */
 static uint8_t *train_room(struct nopal_endpoint *endpoint,
 			   struct nopal_core *core,
@@ -260,8 +269,12 @@ void nopal__ready_push(struct nopal_core *core,
 						     : READY_AT_FIRST;
 		struct nopal_ready *ready = calloc(room, sizeof(*ready));
 
-		if (!ready)
+		if (!ready) {
+			nopal_session_break(
+				&core->session, NOPAL_RESOURCE,
+				"no room for a departure that waits");
 			return;
+		}
 		for (uint32_t i = 0; i < endpoint->ready_count; i++)
 			ready[i] = endpoint->ready[(endpoint->ready_head + i) %
 						   endpoint->ready_room];
@@ -275,17 +288,34 @@ void nopal__ready_push(struct nopal_core *core,
 		(struct nopal_ready){ core, segment->handle };
 }
 
-static void ready_depart(const struct nopal_ready *ready)
+/* NULL: it needs to leave no more. */
+static struct nopal_segment *ready_segment(const struct nopal_ready *ready)
 {
 	struct nopal_segment *segment;
 
 	if (!ready->core || ready->core->life == NOPAL_LIFE_ENDED)
-		return;
+		return NULL;
 	segment = nopal_segment_find(&ready->core->session, ready->segment);
 	if (!segment || !segment->wanted || segment->waiting[NOPAL_SEND])
-		return;
+		return NULL;
 	nopal__touch(ready->core);
-	nopal__depart(ready->core, segment);
+	return segment;
+}
+
+/* The first of those that wait goes, or has no need to any more, unless the
+ * kernel is busy again: then it stays the first. */
+static void ready_next(struct nopal_endpoint *endpoint)
+{
+	struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
+	struct nopal_segment *segment = ready_segment(&ready);
+
+	if (segment && !nopal__may_leave(ready.core, segment))
+		return;
+	endpoint->ready_head =
+		(endpoint->ready_head + 1) % endpoint->ready_room;
+	endpoint->ready_count--;
+	if (segment)
+		nopal__depart(ready.core, segment);
 }
 
 void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
@@ -295,15 +325,8 @@ void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 	world->in_core = true;
 	endpoint->busy = false;
 	nopal__endpoint_flush(endpoint);
-	while (!endpoint->busy && endpoint->ready_count) {
-		struct nopal_ready ready =
-			endpoint->ready[endpoint->ready_head];
-
-		endpoint->ready_head =
-			(endpoint->ready_head + 1) % endpoint->ready_room;
-		endpoint->ready_count--;
-		ready_depart(&ready);
-	}
+	while (!endpoint->busy && endpoint->ready_count)
+		ready_next(endpoint);
 	nopal__turn_end(world, true);
 }
 

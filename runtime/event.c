@@ -54,10 +54,7 @@ const char *nopal_event_argument(unsigned event)
 void nopal__note(struct nopal_core *core, enum nopal_trace_note note,
 		 uint64_t a, uint64_t b)
 {
-	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns,
-			     core->local_id, NOPAL_TRACED_NOTE, UINT8_MAX,
-			     (uint16_t)note, a, b);
+	nopal__record(core, NOPAL_TRACED_NOTE, UINT8_MAX, (uint16_t)note, a, b);
 }
 
 /* ------------------------------------------- what differs by subject's type */
@@ -136,10 +133,8 @@ static bool raise_begin(struct nopal_core *core, enum nopal_event event,
 	    event != NOPAL_SESSION_BROKEN)
 		return false;
 	core->counters.raises++;
-	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns,
-			     core->local_id, NOPAL_TRACED_RAISE, UINT8_MAX,
-			     (uint16_t)event, subject, core->depth);
+	nopal__record(core, NOPAL_TRACED_RAISE, UINT8_MAX, (uint16_t)event,
+		      subject, core->depth);
 	if (core->depth < DEPTH_LIMIT) {
 		core->depth++;
 		return true;

@@ -5,13 +5,14 @@
  *   CONNECT       first byte, opener's id, fingerprint, check, body
  *   DATA_OPENING  first byte, opener's id, fingerprint, fields, body, trailer
  *   REPLY         first byte, opener's id, check, type, body
- *   ABORT         as any established kind, no body
+ *   ABORT         as any established kind, without fields and body
  *
  * A listener keeps no state for any of them until the plan's admission accepts.
  * It builds only what is on its own list; a composition that is not is refused
  * with the difference, in a reply smaller than the request.  `check` is a hash
- * of the datagram under the fingerprint and the opener's id: against accidents,
- * not against forgers.
+ * of all that follows it, under the fingerprint and the opener's id: against
+ * accidents, not against forgers.  A reply has only 2 bytes of it, so that an
+ * answer is smaller than any opening.
  */
 #include <string.h>
 
@@ -300,6 +301,20 @@ static struct nopal_core *admit(struct nopal_endpoint *endpoint,
 	return NULL;
 }
 
+/* What of the datagram is for microprotocols, as a segment. */
+static void body_arrives(struct nopal_core *core, uint8_t kind,
+			 struct nopal_buffer *buffer, struct nopal_reader body)
+{
+	struct nopal_segment *segment = nopal__segment_make(core, kind);
+
+	if (!segment)
+		return;
+	segment->incoming = true;
+	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer), body.at,
+					     (uint32_t)nopal_read_left(&body) };
+	nopal__segment_arrive(core, segment);
+}
+
 static void connect_receive(struct nopal_endpoint *endpoint,
 			    struct nopal_request *request,
 			    struct nopal_buffer *buffer)
@@ -309,7 +324,6 @@ static void connect_receive(struct nopal_endpoint *endpoint,
 	struct nopal_reader body = request->body;
 	struct nopal_listener_entry *entry;
 	struct nopal_core *core;
-	struct nopal_segment *segment;
 
 	if (body.bad ||
 	    check != check_of(request->fingerprint, request->peer_id, body.at,
@@ -328,13 +342,7 @@ static void connect_receive(struct nopal_endpoint *endpoint,
 	if (!core || core->life == NOPAL_LIFE_ENDED)
 		return;
 	nopal__touch(core);
-	segment = nopal__segment_make(core, NOPAL_KIND_CONNECT);
-	if (!segment)
-		return;
-	segment->incoming = true;
-	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer), body.at,
-					     (uint32_t)nopal_read_left(&body) };
-	nopal__segment_arrive(core, segment);
+	body_arrives(core, NOPAL_KIND_CONNECT, buffer, body);
 }
 
 static void answer(struct nopal_endpoint *endpoint,
@@ -419,21 +427,6 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 
 /* --------------------------------------------------------- a reply came back */
 
-static void reply_to_microprotocols(struct nopal_core *core,
-				    struct nopal_buffer *buffer,
-				    struct nopal_reader body)
-{
-	struct nopal_segment *segment =
-		nopal__segment_make(core, NOPAL_KIND_REPLY);
-
-	if (!segment)
-		return;
-	segment->incoming = true;
-	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer), body.at,
-					     (uint32_t)nopal_read_left(&body) };
-	nopal__segment_arrive(core, segment);
-}
-
 static void refused(struct nopal_core *core, struct nopal_reader body)
 {
 	char *text = text_of(&body);
@@ -469,5 +462,5 @@ void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 			&core->session,
 			(uint32_t)nopal_read(&body, NOPAL_ID_BYTES));
 	else if (!body.bad && !core->peer_known)
-		reply_to_microprotocols(core, buffer, whole);
+		body_arrives(core, NOPAL_KIND_REPLY, buffer, whole);
 }

@@ -145,11 +145,6 @@ void nopal_message_is_cut(struct nopal_session *session,
 	message_settle(nopal__core(session), message);
 }
 
-static void message_push(struct nopal_core *core, struct nopal_message *message)
-{
-	nopal_raise_MSG_FROM_USER(&core->session, message);
-}
-
 static int message_wait_for_open(struct nopal_core *core,
 				 struct nopal_message *message)
 {
@@ -185,7 +180,7 @@ void nopal__messages_flush_opened(struct nopal_core *core)
 			nopal_message_find(&core->session, waiting[i]);
 
 		if (message)
-			message_push(core, message);
+			nopal_raise_MSG_FROM_USER(&core->session, message);
 	}
 	nopal_free(&core->session, waiting);
 }
@@ -231,7 +226,7 @@ static int message_send(struct nopal_core *core, struct nopal_body body,
 	core->counters.bytes_sent += message->length;
 	if (core->life == NOPAL_LIFE_OPENING)
 		return message_wait_for_open(core, message);
-	message_push(core, message);
+	nopal_raise_MSG_FROM_USER(&core->session, message);
 	return 0;
 }
 
@@ -310,9 +305,8 @@ struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 	memcpy(message->attribute, first->attribute,
 	       core->plan->slot_count * sizeof(uint64_t));
 	if (message->waiting)
-		nopal__trace(core->world->tracer, session->now_ns,
-			     core->local_id, NOPAL_TRACED_HOLD, UINT8_MAX,
-			     NOPAL_DELIVER, message->number, message->waiting);
+		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_DELIVER,
+			      message->number, message->waiting);
 	return message;
 }
 
@@ -368,12 +362,6 @@ bool nopal_message_put(struct nopal_session *session,
 	return true;
 }
 
-static void message_consumed(struct nopal_core *core,
-			     struct nopal_message *message)
-{
-	nopal_raise_MSG_CONSUMED(&core->session, message);
-}
-
 void nopal__message_deliver(struct nopal_core *core,
 			    struct nopal_message *message)
 {
@@ -382,16 +370,14 @@ void nopal__message_deliver(struct nopal_core *core,
 	nopal_raise_MSG_TO_USER(&core->session, message);
 	core->counters.messages_delivered++;
 	core->counters.bytes_delivered += message->length;
-	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns,
-			     core->local_id, NOPAL_TRACED_DELIVER, UINT8_MAX, 0,
-			     message->number, message->length);
+	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number,
+		      message->length);
 	if (core->above)
 		nopal__stack_up(core, message);
 	else
 		nopal__session_received(core, message);
 	if (!message->kept) {
-		message_consumed(core, message);
+		nopal_raise_MSG_CONSUMED(&core->session, message);
 		message->settled = true;
 	}
 	nopal__message_unpin(core, message);
@@ -410,10 +396,8 @@ void nopal_message_release(struct nopal_session *session,
 		return;
 	}
 	message->waiting &= ~bit;
-	if (core->world->tracer)
-		nopal__trace(core->world->tracer, session->now_ns,
-			     core->local_id, NOPAL_TRACED_RELEASE, part->index,
-			     NOPAL_DELIVER, message->number, message->waiting);
+	nopal__record(core, NOPAL_TRACED_RELEASE, part->index, NOPAL_DELIVER,
+		      message->number, message->waiting);
 	if (!message->waiting && core->life != NOPAL_LIFE_ENDED)
 		nopal__message_deliver(core, message);
 }
@@ -426,7 +410,7 @@ void nopal_message_discard(struct nopal_session *session,
 	core->counters.messages_discarded++;
 	message->settled = true;
 	message->pins++;
-	message_consumed(core, message);
+	nopal_raise_MSG_CONSUMED(&core->session, message);
 	nopal__message_unpin(core, message);
 }
 
@@ -451,7 +435,7 @@ void nopal_message_give_back(struct nopal_session *session,
 	outermost = nopal__turn_begin(core->world);
 	nopal__touch(core);
 	message->pins++;
-	message_consumed(core, message);
+	nopal_raise_MSG_CONSUMED(&core->session, message);
 	message->settled = true;
 	nopal__message_unpin(core, message);
 	nopal__turn_end(core->world, outermost);

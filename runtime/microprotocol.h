@@ -476,8 +476,6 @@ uint32_t nopal_session_local_id(const struct nopal_session *session);
 void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id);
 /* Name and canonical text of the composition, for an opening request. */
 const char *nopal_session_composition(const struct nopal_session *session);
-/* Has the session messages whose fate is open? */
-bool nopal_session_has_unfinished(const struct nopal_session *session);
 
 /* Body bytes that fit in one data segment on this path, header deducted. */
 uint32_t nopal_body_limit(const struct nopal_session *session);

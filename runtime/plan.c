@@ -434,16 +434,19 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	return plan;
 }
 
-static struct nopal_plan *plan_of(struct nopal_config *config,
+/* NULL where anything was wrong; `errors` is how many there were before the
+ * config was read. */
+static struct nopal_plan *plan_of(struct nopal_config *config, size_t errors,
 				  struct nopal_problems *problems)
 {
-	size_t errors = problems->errors;
 	struct nopal_composition *composition =
 		nopal__compose(config, problems);
+	struct nopal_plan *plan =
+		composition ? seal_plan(composition, problems) : NULL;
 
-	if (composition && problems->errors == errors)
-		return seal_plan(composition, problems);
-	nopal__composition_free(composition);
+	if (problems->errors == errors)
+		return plan;
+	nopal_plan_unref(plan);
 	return NULL;
 }
 
@@ -452,15 +455,9 @@ struct nopal_plan *nopal_plan_load(const char *name_or_path,
 				   struct nopal_problems *problems)
 {
 	size_t errors = problems->errors;
-	struct nopal_config *config =
-		nopal__config_load(name_or_path, sets, problems);
-	struct nopal_plan *plan = plan_of(config, problems);
 
-	if (plan && problems->errors != errors) {
-		nopal_plan_unref(plan);
-		return NULL;
-	}
-	return plan;
+	return plan_of(nopal__config_load(name_or_path, sets, problems), errors,
+		       problems);
 }
 
 struct nopal_plan *nopal_plan_parse(const char *text, const char *file,
@@ -468,15 +465,9 @@ struct nopal_plan *nopal_plan_parse(const char *text, const char *file,
 				    struct nopal_problems *problems)
 {
 	size_t errors = problems->errors;
-	struct nopal_config *config =
-		nopal__config_parse(text, file, sets, problems);
-	struct nopal_plan *plan = plan_of(config, problems);
 
-	if (plan && problems->errors != errors) {
-		nopal_plan_unref(plan);
-		return NULL;
-	}
-	return plan;
+	return plan_of(nopal__config_parse(text, file, sets, problems), errors,
+		       problems);
 }
 
 struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan)

@@ -31,7 +31,6 @@ enum {
 	NOPAL_SLOT_ROOM = 32,	/* attributes of a stack */
 	NOPAL_HOLD_ROOM =
 		31, /* bits of one barrier; the last is the runtime's */
-	NOPAL_LAYER_ROOM = 4,
 	NOPAL_ID_BYTES = 4,
 	NOPAL_FINGERPRINT_BYTES = 8,
 	NOPAL_CHECK_BYTES = 8,
@@ -40,6 +39,8 @@ enum {
 
 /* The layer below reports a segment done by this bit of the done barrier. */
 #define NOPAL_HOLD_BELOW (UINT32_C(1) << 31)
+
+struct nopal_composition;
 
 struct nopal_call {
 	union nopal_handler run;
@@ -126,13 +127,7 @@ struct nopal_plan {
 	uint32_t datagram_bytes; /* longest UDP payload */
 	uint64_t message_limit;
 	struct nopal_budget budget;
-	void *composition; /* what compose.h made: owns parameters */
+	struct nopal_composition *composition; /* owns parameters */
 };
-
-static inline const struct nopal_microprotocol *
-nopal__part_of(const struct nopal_part *part)
-{
-	return part->microprotocol;
-}
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue.c -- segments that wait, first in, first out.
+ * queue.c -- segments that wait: in the order of coming (push), or the oldest
+ * first (insert), so that gates which grant the same segments agree.
  *
  * A ring of handles with a power of two of places: what was freed while it
  * waited is found out when it comes to the front.

@@ -3,10 +3,10 @@
  * seal_wire.c -- attribute slots, wire codes of kinds, and headers.
  *
  * Slot 0 is the absent attribute and reads 0.  Names belong to a layer; the
- * header runs through the layers from the top, through the microprotocols of a
- * layer by name, and through each one's table in its order.  An upper layer's
- * fields are all on the data segments of the layer below, with one byte that
- * says which kind of the upper layer it is.
+ * header runs through the layers from the top; in a layer the packet number is
+ * first, then come the microprotocols by name, each one's table in its order.
+ * An upper layer's fields are all on the data segments of the layer below, with
+ * one byte that says which kind of the upper layer it is.
  */
 #include <string.h>
 

@@ -12,14 +12,6 @@
 
 #include "session.h"
 
-static void segment_trace(struct nopal_core *core, enum nopal_trace_what what,
-			  uint8_t part, uint16_t number, uint64_t a, uint64_t b)
-{
-	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns,
-			     core->local_id, what, part, number, a, b);
-}
-
 struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 					 struct nopal_handle handle)
 {
@@ -69,8 +61,8 @@ static struct nopal_segment *segment_make_carried(struct nopal_core *core,
 	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE;
 	     barrier++) {
 		segment->waiting[barrier] = core->layer->hold[barrier][kind];
-		if (core->world->tracer && segment->waiting[barrier])
-			segment_trace(core, NOPAL_TRACED_HOLD, UINT8_MAX,
+		if (segment->waiting[barrier])
+			nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX,
 				      (uint16_t)barrier, segment->number,
 				      segment->waiting[barrier]);
 	}
@@ -122,7 +114,7 @@ void nopal_segment_also(struct nopal_session *session,
 
 void nopal__segment_free(struct nopal_core *core, struct nopal_segment *segment)
 {
-	segment_trace(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number,
+	nopal__record(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number,
 		      0);
 	nopal_buffer_unref(segment->body.buffer);
 	nopal__pool_give(&core->segments, segment->handle);
@@ -174,7 +166,7 @@ void nopal_release(struct nopal_session *session, const struct nopal_part *part,
 		return;
 	}
 	segment->waiting[barrier] &= ~bit;
-	segment_trace(core, NOPAL_TRACED_RELEASE, part->index,
+	nopal__record(core, NOPAL_TRACED_RELEASE, part->index,
 		      (uint16_t)barrier, segment->number,
 		      segment->waiting[barrier]);
 	if (segment->waiting[barrier])
@@ -282,7 +274,7 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		refuse_send(core, segment);
 		return;
 	}
-	if (!core->below && core->endpoint->busy) {
+	if (!core->below && !nopal__may_leave(core, segment)) {
 		nopal__ready_push(core, segment);
 		return;
 	}
@@ -302,10 +294,10 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 			segment->packet_number;
 	segment->pins++;
 	nopal_raise_SEND_SEGMENT(&core->session, segment);
-	segment_trace(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
+	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
 		      segment->number, segment->packet_number);
 	if (segment->waiting[NOPAL_SEND])
-		segment_trace(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_SEND,
+		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_SEND,
 			      segment->number, segment->waiting[NOPAL_SEND]);
 	if (!is_tracked(core, segment))
 		nopal_segment_settle(&core->session, segment);
@@ -411,7 +403,7 @@ void nopal_control_send(struct nopal_session *session,
 	segment->body.length = length;
 	segment->departed_ns = session->now_ns;
 	core->counters.control_out++;
-	segment_trace(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
+	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
 		      segment->number, 0);
 	if (core->below)
 		nopal__stack_down(core, segment);

@@ -359,11 +359,8 @@ void nopal__segment_arrive(struct nopal_core *core,
 {
 	uint8_t index = core->plan->serial_of[core->layer->packet_number_slot];
 
-	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns,
-			     core->local_id, NOPAL_TRACED_ARRIVE, UINT8_MAX,
-			     segment->kind, segment->number,
-			     segment->packet_number);
+	nopal__record(core, NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind,
+		      segment->number, segment->packet_number);
 	if (index && segment->packet_number > core->serial[index - 1])
 		core->serial[index - 1] = segment->packet_number;
 	nopal_raise_SEGMENT_FROM_NET(&core->session, segment);
@@ -410,11 +407,6 @@ const char *nopal_session_composition(const struct nopal_session *session)
 const char *nopal_session_plan_name(const struct nopal_session *session)
 {
 	return nopal__core(session)->plan->name;
-}
-
-bool nopal_session_has_unfinished(const struct nopal_session *session)
-{
-	return nopal__core(session)->unfinished > 0;
 }
 
 void nopal_session_peer(const struct nopal_session *session,

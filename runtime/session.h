@@ -115,7 +115,6 @@ struct nopal_core {
 	const struct nopal_callbacks *callbacks;
 	struct nopal_callbacks callback_store;
 	void *user;
-	void *listener_user;
 	char *end_text;
 	enum nopal_end end;
 
@@ -187,6 +186,16 @@ struct nopal_endpoint {
 	uint8_t train[NOPAL_TRAIN_BYTES + 600];
 };
 
+/* A trace record of this session, where its world is traced. */
+static inline void nopal__record(struct nopal_core *core,
+				 enum nopal_trace_what what, uint8_t part,
+				 uint16_t number, uint64_t a, uint64_t b)
+{
+	if (core->world->tracer)
+		nopal__trace(core->world->tracer, core->session.now_ns,
+			     core->local_id, what, part, number, a, b);
+}
+
 /* memory.c */
 int nopal__pool_init(struct nopal_pool *pool, uint32_t object_bytes);
 void *nopal__pool_take(struct nopal_pool *pool,
@@ -201,17 +210,16 @@ void nopal__memory_release(struct nopal_core *core);
 bool nopal__charge(struct nopal_core *core, uint64_t bytes);
 void nopal__credit(struct nopal_core *core, uint64_t bytes);
 
-/* event.c */
+/* bind.c */
 const struct nopal_calls *nopal__custom_calls(struct nopal_core *core,
 					      int event);
+
+/* event.c */
 void nopal__run_deferred(struct nopal_core *core,
 			 const struct nopal_deferred *deferred);
 void nopal__drain_queue(struct nopal_core *core);
 void nopal__note(struct nopal_core *core, enum nopal_trace_note note,
 		 uint64_t a, uint64_t b);
-
-/* bind.c */
-void nopal__own_calls_free(struct nopal_core *core);
 
 /* timer.c */
 int nopal__timers_init(struct nopal_core *core);
@@ -289,6 +297,9 @@ void nopal__bury(struct nopal_core *bottom); /* free at the end of the turn */
 /* wire.c */
 uint8_t nopal__first_byte(uint8_t kind);
 bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind);
+/* Is there room for its datagram now, or is the kernel busy? */
+bool nopal__may_leave(struct nopal_core *core,
+		      const struct nopal_segment *segment);
 void nopal__pack_out(struct nopal_core *core,
 		     const struct nopal_segment *segment);
 /* Parses a datagram of an established kind; NULL: malformed, counted. */
@@ -300,6 +311,9 @@ uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated,
 
 /* endpoint.c */
 void nopal__endpoint_flush(struct nopal_endpoint *endpoint);
+/* Sends the train away where this datagram begins another; false: the kernel is
+ * busy. */
+bool nopal__train_ready(struct nopal_core *core, uint32_t bytes);
 /* Room for a datagram in the train to this session's peer; NULL: none. */
 uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes);
 void nopal__train_add(struct nopal_core *core, uint32_t bytes);

@@ -133,10 +133,8 @@ static void timer_fire(struct nopal_core *core, uint32_t index)
 		return;
 	}
 	timer = &core->layer->timers[index];
-	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns,
-			     core->local_id, NOPAL_TRACED_TIMER,
-			     timer->part->index, (uint16_t)index, 0, 0);
+	nopal__record(core, NOPAL_TRACED_TIMER, timer->part->index,
+		      (uint16_t)index, 0, 0);
 	timer->timer->expired(&core->session, timer->part);
 }
 

@@ -83,13 +83,6 @@ static inline uint64_t nopal__trace_left(uint32_t bits, unsigned event)
 	return bits | (uint64_t)event << 32;
 }
 
-/* Is this worth the trouble of putting a record together? */
-static inline bool nopal__traces(const struct nopal_tracer *tracer,
-				 enum nopal_trace_detail detail)
-{
-	return tracer && tracer->detail >= detail;
-}
-
 /* Records what is within the tracer's detail; `tracer` may be NULL. */
 void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
 		  enum nopal_trace_what what, uint8_t part, uint16_t number,

@@ -128,17 +128,29 @@ static void seal(struct nopal_core *core, uint8_t *start, uint32_t length)
 
 /* A peer that has not told its session id gets the whole introduction; where
  * there is no handshake, now and then again. */
-static bool introduces(struct nopal_core *core, uint8_t kind)
+static bool introduces(const struct nopal_core *core, uint8_t kind)
 {
-	int64_t now_ns = core->session.now_ns;
-
 	if (kind != NOPAL_KIND_DATA || core->plan->admission || !core->opener)
 		return false;
-	if (core->peer_known &&
-	    now_ns - core->introduced_ns < NOPAL_SILENCE_NS / 2)
-		return false;
-	core->introduced_ns = now_ns;
-	return true;
+	return !core->peer_known ||
+	       core->session.now_ns - core->introduced_ns >=
+		       NOPAL_SILENCE_NS / 2;
+}
+
+static uint32_t datagram_bytes(const struct nopal_core *core,
+			       const struct nopal_segment *segment)
+{
+	return 1u + NOPAL_ID_BYTES +
+	       (introduces(core, segment->kind) ? NOPAL_FINGERPRINT_BYTES
+						: 0u) +
+	       core->plan->kinds[segment->kind].header.bytes +
+	       segment->body.length + core->plan->trailer_bytes;
+}
+
+bool nopal__may_leave(struct nopal_core *core,
+		      const struct nopal_segment *segment)
+{
+	return nopal__train_ready(core, datagram_bytes(core, segment));
 }
 
 void nopal__pack_out(struct nopal_core *core,
@@ -147,9 +159,7 @@ void nopal__pack_out(struct nopal_core *core,
 	const struct nopal_plan *plan = core->plan;
 	const struct nopal_header *header = &plan->kinds[segment->kind].header;
 	bool opening = introduces(core, segment->kind);
-	uint32_t bytes =
-		1u + NOPAL_ID_BYTES + (opening ? NOPAL_FINGERPRINT_BYTES : 0u) +
-		header->bytes + segment->body.length + plan->trailer_bytes;
+	uint32_t bytes = datagram_bytes(core, segment);
 	uint8_t *start = nopal__train_room(core, bytes), *at = start;
 
 	if (!start)
@@ -157,8 +167,10 @@ void nopal__pack_out(struct nopal_core *core,
 	*at++ = nopal__first_byte(opening ? NOPAL_KIND_DATA_OPENING
 					  : segment->kind);
 	at = put(at, opening ? core->local_id : core->peer_id, NOPAL_ID_BYTES);
-	if (opening)
+	if (opening) {
 		at = put(at, plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
+		core->introduced_ns = core->session.now_ns;
+	}
 	at = put_fields(header, segment, at);
 	if (segment->body.length)
 		memcpy(at, segment->body.bytes, segment->body.length);

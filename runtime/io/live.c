@@ -14,7 +14,7 @@
  * them up to its own tick.  Nothing runs while nothing is due: an idle world
  * makes no wake-ups.
  *
- * This is the only file that includes libevent.
+ * Only this file and live_relay.c include libevent.
  */
 #include <errno.h>
 #include <stdlib.h>

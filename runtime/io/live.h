@@ -7,9 +7,11 @@
  *   live_inbox.c    batches that arrive at a socket
  *   live_pool.c     blocks that datagrams land in
  *   live_address.c  addresses as text and as the kernel's
+ *   live_relay.c    a UDP relay with a link in it; no world
  *   blocking.c      the blocking calls, on a loop in a thread of its own
  *
- * Only live.c knows libevent, only live_socket.c calls the socket.
+ * Only live.c and live_relay.c know libevent; only live_socket.c and
+ * live_inbox.c call the socket.
  */
 #ifndef NOPAL_LIVE_H
 #define NOPAL_LIVE_H

@@ -44,23 +44,12 @@ static inline void capture_note(void *user, int64_t now_ns,
 /* Opens a pair that know each other; from then on nothing gets through. */
 static inline void capture_open(struct capture *capture, const char *config)
 {
-	struct nopal_link nothing, back;
-	struct nopal_problems problems;
-
 	capture->count = 0;
-	rig_open(&capture->rig, config, NULL);
-	rig_send(&capture->rig, "hello");
-	rig_run(&capture->rig, NOPAL_SECOND);
-	assert_int_equal(capture->rig.acceptor.delivered, 1);
+	rig_begin(&capture->rig, config);
 	nopal_endpoint_local(capture->rig.opener.endpoint, &capture->opener);
 	nopal_endpoint_local(capture->rig.acceptor.endpoint,
 			     &capture->acceptor);
-	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse("delay 1ms loss 100%", &nothing,
-					  &back, &problems),
-			 0);
-	nopal_problems_fini(&problems);
-	nopal_sim_change(capture->rig.world, 0, 1, &nothing);
+	rig_change(&capture->rig, "delay 1ms loss 100%");
 	nopal_sim_tap(capture->rig.world, capture_note, capture);
 	capture->rig.acceptor.delivered = 0;
 }

@@ -6,7 +6,6 @@
 #ifndef NOPAL_TEST_STUBS_H
 #define NOPAL_TEST_STUBS_H
 
-#include "registry.h"
 #include "rig.h"
 
 static const struct nopal_microprotocol stub_ack = {
@@ -50,13 +49,9 @@ static const struct nopal_microprotocol stub_gate = {
 
 static inline int stubs_register(void **state)
 {
-	struct nopal_problems problems;
-
 	(void)state;
-	nopal_problems_init(&problems);
-	assert_true(nopal__registry_add(&stub_ack, "stubs.h", &problems));
-	assert_true(nopal__registry_add(&stub_gate, "stubs.h", &problems));
-	nopal_problems_fini(&problems);
+	rig_add(&stub_ack);
+	rig_add(&stub_gate);
 	return 0;
 }
 

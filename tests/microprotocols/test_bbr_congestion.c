@@ -2,6 +2,7 @@
 /* test_bbr_congestion -- bottlenecks of many kinds, and what samples may say. */
 #include "../support/bench.h"
 #include "../support/path.h"
+#include "../../microprotocols/congestion/delivery_rate.h"
 #include "../../microprotocols/congestion/random_loss.h"
 
 extern const struct nopal_microprotocol nopal_bbr_congestion;
@@ -305,6 +306,52 @@ static void test_window_is_never_below_four(void **state)
 
 /* -------------------------------------------------------------- random loss */
 
+/* Of two departures the later one takes half the time, over and over. */
+static void test_overtakers_do_not_make_the_round_trip(void **state)
+{
+	struct delivery delivery = { .largest_number = 0 };
+	int64_t usual_ns = 0;
+
+	(void)state;
+	begin();
+	for (int i = 0; i < DELIVERY_RTT_BATCH; i++) {
+		struct nopal_segment *slow = depart();
+		struct nopal_segment *fast = depart();
+		bool turned_out;
+
+		bench.session->now_ns += 25 * MS;
+		assert_false(delivery_note_rtt(bench.session, &delivery, fast));
+		delivery.largest_number = fast->packet_number;
+		usual_ns = delivery_usual_rtt(&delivery, 25 * MS);
+		assert_true(i == 0 || usual_ns == 0 || usual_ns == 50 * MS);
+		bench.session->now_ns += 25 * MS;
+		turned_out = delivery_note_rtt(bench.session, &delivery, slow);
+		assert_int_equal(turned_out, i == 0);
+	}
+	assert_int_equal(delivery_usual_rtt(&delivery, 25 * MS), 50 * MS);
+	assert_int_equal(delivery_usual_rtt(&delivery, 25 * MS), 0);
+	bench_close();
+}
+
+static void test_in_order_the_newest_is_the_round_trip(void **state)
+{
+	struct delivery delivery = { .largest_number = 0 };
+
+	(void)state;
+	begin();
+	for (int i = 0; i < 2 * DELIVERY_RTT_BATCH; i++) {
+		struct nopal_segment *segment = depart();
+
+		bench.session->now_ns += 50 * MS;
+		assert_false(
+			delivery_note_rtt(bench.session, &delivery, segment));
+		delivery.largest_number = segment->packet_number;
+		assert_int_equal(delivery_usual_rtt(&delivery, 50 * MS),
+				 50 * MS);
+	}
+	bench_close();
+}
+
 static void count(struct random_loss *loss, int segments, int lost, bool queued)
 {
 	struct nopal_segment *segment = bench_segment(SEG);
@@ -386,6 +433,8 @@ int main(void)
 		cmocka_unit_test(test_the_first_sample_sets_the_pace),
 		cmocka_unit_test(test_too_short_an_interval_is_no_sample),
 		cmocka_unit_test(test_window_is_never_below_four),
+		cmocka_unit_test(test_overtakers_do_not_make_the_round_trip),
+		cmocka_unit_test(test_in_order_the_newest_is_the_round_trip),
 		cmocka_unit_test(test_random_share),
 		cmocka_unit_test(test_random_share_forgets),
 		cmocka_unit_test(test_what_a_sample_may_claim),

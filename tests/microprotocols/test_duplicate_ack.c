@@ -16,18 +16,6 @@ static const char UNRELIABLE[] =
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 	"duplicate_ack {}\npositive_ack { selective = on }\na_tap {}\n";
 
-static void change(struct rig *rig, const char *words)
-{
-	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
-
-	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems),
-			 0);
-	nopal_problems_fini(&problems);
-	nopal_sim_change(rig->world, 0, 1, &forward);
-}
-
 /* Sends `count` and loses those of the mask. */
 static void lose(struct rig *rig, const char *config, const char *mask,
 		 unsigned count)
@@ -38,7 +26,7 @@ static void lose(struct rig *rig, const char *config, const char *mask,
 	rig_send(rig, "x");
 	rig_run(rig, NOPAL_SECOND);
 	snprintf(words, sizeof(words), "delay 10ms loss mask %s", mask);
-	change(rig, words);
+	rig_change(rig, words);
 	for (unsigned i = 0; i < count; i++)
 		rig_send(rig, "x");
 	rig_run(rig, 100 * NOPAL_MILLISECOND);
@@ -102,7 +90,7 @@ static void test_disorder_within_the_threshold_is_no_loss(void **state)
 		 &(struct rig_options){ .link = "delay 10ms" });
 	for (int i = 0; i < 50; i++) {
 		rig_send(&rig, "x");
-		change(&rig, i % 3 ? "delay 10ms" : "delay 12ms");
+		rig_change(&rig, i % 3 ? "delay 10ms" : "delay 12ms");
 		rig_run(&rig, NOPAL_MILLISECOND);
 	}
 	rig_run(&rig, NOPAL_SECOND);

@@ -13,19 +13,6 @@ static const char ALIVE[] =
 
 enum { PROBE, ANSWER };
 
-static void change(struct rig *rig, const char *words)
-{
-	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
-
-	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems),
-			 0);
-	nopal_problems_fini(&problems);
-	nopal_sim_change(rig->world, 0, 1, &forward);
-	nopal_sim_change(rig->world, 1, 0, &reverse);
-}
-
 static uint64_t control_out(struct rig_side *side)
 {
 	return nopal_session_counters(side->session)->control_out;
@@ -57,7 +44,7 @@ static void test_a_silent_peer_is_found_on_time(void **state)
 	(void)state;
 	rig_open(&rig, ALIVE, NULL);
 	heard = nopal_world_now(rig.world);
-	change(&rig, "loss 100%");
+	rig_change_both(&rig, "loss 100%");
 	rig_run(&rig, 29 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 0);
 	rig_run(&rig, NOPAL_SECOND + 20 * NOPAL_MILLISECOND);
@@ -76,7 +63,7 @@ static void test_probes_fill_the_time_that_is_left(void **state)
 	(void)state;
 	rig_open(&rig, ALIVE, NULL);
 	before = control_out(&rig.opener);
-	change(&rig, "loss 100%");
+	rig_change_both(&rig, "loss 100%");
 	rig_run(&rig, 29 * NOPAL_SECOND);
 	assert_int_equal(control_out(&rig.opener) - before, 4);
 	rig_close(&rig);
@@ -131,7 +118,7 @@ static void test_messages_on_their_way_do_not_hide_silence(void **state)
 		 "retransmit { attempts = 1000 }\n"
 		 "keep_alive { interval = 10s  timeout = 30s }\na_tap {}\n",
 		 NULL);
-	change(&rig, "loss 100%");
+	rig_change_both(&rig, "loss 100%");
 	rig_send(&rig, "x");
 	rig_run(&rig, 31 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 1);

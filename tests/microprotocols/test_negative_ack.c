@@ -15,26 +15,6 @@ static const char UNRELIABLE[] = OTHERS "negative_ack { reorder = 0 }\n";
 
 enum { NUMBER = 0, NAK = 0 };
 
-static void change(struct rig *rig, const char *words)
-{
-	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
-
-	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems),
-			 0);
-	nopal_problems_fini(&problems);
-	nopal_sim_change(rig->world, 0, 1, &forward);
-}
-
-static void begin(struct rig *rig, const char *config)
-{
-	rig_open(rig, config, &(struct rig_options){ .link = "delay 10ms" });
-	rig_send(rig, "x");
-	rig_run(rig, NOPAL_SECOND);
-	assert_int_equal(rig->acceptor.delivered, 1);
-}
-
 static void send_many(struct rig *rig, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -46,8 +26,8 @@ static void test_a_hole_is_asked_for_and_mended(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, RELIABLE);
-	change(&rig, "delay 10ms loss mask 0x52");
+	rig_begin(&rig, RELIABLE);
+	rig_change(&rig, "delay 10ms loss mask 0x52");
 	send_many(&rig, 12);
 	rig_run(&rig, 50 * NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 3);
@@ -63,8 +43,9 @@ static void test_a_hole_is_asked_for_again(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, RELIABLE);
-	change(&rig, "delay 10ms loss mask 0x1001"); /* the resend is 13th */
+	rig_begin(&rig, RELIABLE);
+	rig_change(&rig,
+		   "delay 10ms loss mask 0x1001"); /* the resend is 13th */
 	send_many(&rig, 12);
 	rig_run(&rig, 400 * NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 2);
@@ -77,8 +58,8 @@ static void test_where_nobody_resends_it_is_told_once(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, UNRELIABLE);
-	change(&rig, "delay 10ms loss mask 0x1");
+	rig_begin(&rig, UNRELIABLE);
+	rig_change(&rig, "delay 10ms loss mask 0x1");
 	send_many(&rig, 3);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST) +
@@ -118,7 +99,7 @@ static void test_reordering_is_waited_for(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, RELIABLE);
+	rig_begin(&rig, RELIABLE);
 	arrive_number(&rig, 3);
 	arrive_number(&rig, 4);
 	rig_run(&rig, 20 * NOPAL_MILLISECOND);
@@ -136,7 +117,7 @@ static void test_asking_ends_after_the_attempts(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, RELIABLE);
+	rig_begin(&rig, RELIABLE);
 	arrive_number(&rig, 9);
 	arrive_number(&rig, 10);
 	arrive_number(&rig, 11);
@@ -153,7 +134,7 @@ static void test_holes_are_bounded(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, RELIABLE);
+	rig_begin(&rig, RELIABLE);
 	for (uint64_t number = 4; number < 1000; number += 5)
 		arrive_number(&rig, number);
 	for (uint64_t number = 2; number < 1000; number++)
@@ -212,8 +193,8 @@ static void test_untrue_naks_change_nothing(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, RELIABLE);
-	change(&rig, "delay 10ms loss 100%");
+	rig_begin(&rig, RELIABLE);
+	rig_change(&rig, "delay 10ms loss 100%");
 	send_many(&rig, 5);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		nak(&rig, bytes,
@@ -238,8 +219,8 @@ static void test_close_in_the_middle(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, RELIABLE);
-	change(&rig, "delay 10ms loss 20%");
+	rig_begin(&rig, RELIABLE);
+	rig_change(&rig, "delay 10ms loss 20%");
 	send_many(&rig, 50);
 	nopal_session_close(rig.opener.session);
 	rig_run(&rig, 60 * NOPAL_SECOND);

@@ -144,6 +144,44 @@ static void test_a_path_is_measured(void **state)
 	rig_close(&rig);
 }
 
+static void test_one_that_overtakes_is_not_the_minimum(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig);
+	for (int i = 0; i < 4; i++)
+		sample(&rig, 100 * NOPAL_MILLISECOND, 0);
+	for (int i = 0; i < 3; i++) {
+		sample(&rig, 10 * NOPAL_MILLISECOND, 0);
+		assert_int_equal(shared(&rig, "minimum_rtt_ns"),
+				 100 * NOPAL_MILLISECOND);
+	}
+	sample(&rig, 10 * NOPAL_MILLISECOND, 0);
+	assert_int_equal(shared(&rig, "minimum_rtt_ns"),
+			 10 * NOPAL_MILLISECOND);
+	rig_close(&rig);
+}
+
+/* The floor rises, but what came last had been reported: it had overtaken. */
+static void test_where_packets_overtake_the_usual_counts(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig);
+	for (int i = 0; i < 4; i++)
+		sample(&rig, 100 * NOPAL_MILLISECOND, 0);
+	nopal_raise_ACK_FROM_NET(rig.opener.session,
+				 &(struct nopal_ack){ .floor = 5 });
+	nopal_raise_ACK_FROM_NET(rig.opener.session,
+				 &(struct nopal_ack){ .floor = 9 });
+	sample(&rig, 10 * NOPAL_MILLISECOND, 0);
+	assert_int_equal(shared(&rig, "smoothed_rtt_ns"),
+			 100 * NOPAL_MILLISECOND);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +192,8 @@ int main(void)
 		cmocka_unit_test(test_the_timeout_stays_within_its_bounds),
 		cmocka_unit_test(test_no_sample_changes_nothing),
 		cmocka_unit_test(test_a_path_is_measured),
+		cmocka_unit_test(test_one_that_overtakes_is_not_the_minimum),
+		cmocka_unit_test(test_where_packets_overtake_the_usual_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

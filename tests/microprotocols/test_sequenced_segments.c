@@ -29,21 +29,12 @@ static uint32_t arrive_number(struct rig *rig, uint64_t number)
 	return side->delivered - before;
 }
 
-/* The acceptor has seen number 1. */
-static void begin(struct rig *rig, const char *config)
-{
-	rig_open(rig, config, NULL);
-	rig_send(rig, "x");
-	rig_run(rig, NOPAL_SECOND);
-	assert_int_equal(rig->acceptor.delivered, 1);
-}
-
 static void test_each_number_gets_in_once(void **state)
 {
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, FILTER);
+	rig_begin(&rig, FILTER);
 	assert_int_equal(arrive_number(&rig, 1), 0);
 	assert_int_equal(arrive_number(&rig, 0), 0);
 	assert_int_equal(arrive_number(&rig, 3), 1);
@@ -72,7 +63,7 @@ static void test_what_is_still_needed_is_not_given_up(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, NEEDED);
+	rig_begin(&rig, NEEDED);
 	assert_int_equal(arrive_number(&rig, 2 + WINDOW), 0);
 	assert_int_equal(arrive_number(&rig, 2 + WINDOW - 1), 1);
 	assert_int_equal(arrive_number(&rig, 2), 1);
@@ -85,7 +76,7 @@ static void test_the_window_follows_where_nobody_resends(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, FILTER);
+	rig_begin(&rig, FILTER);
 	assert_int_equal(arrive_number(&rig, 2 + WINDOW), 0); /* a stray? */
 	assert_int_equal(arrive_number(&rig, WINDOW), 1);
 	assert_int_equal(arrive_number(&rig, 2 + WINDOW), 1);
@@ -101,7 +92,7 @@ static void test_a_stream_comes_back_after_an_outage(void **state)
 	struct rig rig;
 
 	(void)state;
-	begin(&rig, FILTER);
+	rig_begin(&rig, FILTER);
 	assert_int_equal(arrive_number(&rig, far), 0);
 	assert_int_equal(arrive_number(&rig, 2), 1);
 	assert_int_equal(arrive_number(&rig, 2 * far), 0);
@@ -133,7 +124,7 @@ static void test_any_order_is_let_in(void **state)
 		struct rig rig;
 		unsigned rest = turn;
 
-		begin(&rig, NEEDED);
+		rig_begin(&rig, NEEDED);
 		for (unsigned i = 6; i > 1; i--) {
 			uint64_t kept = order[i - 1];
 

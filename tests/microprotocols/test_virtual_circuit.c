@@ -121,16 +121,9 @@ static void test_every_early_loss_is_survived(void **state)
 static void close_under(const char *link)
 {
 	struct rig rig;
-	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
 
 	rig_open(&rig, CIRCUIT, NULL);
-	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(link, &forward, &reverse, &problems),
-			 0);
-	nopal_problems_fini(&problems);
-	nopal_sim_change(rig.world, 0, 1, &forward);
-	nopal_sim_change(rig.world, 1, 0, &reverse);
+	rig_change_both(&rig, link);
 	rig_finish(&rig);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.acceptor.ended, 1);
@@ -172,15 +165,10 @@ static void test_simultaneous_close_ends_well(void **state)
 static void test_close_towards_nobody_is_bounded(void **state)
 {
 	struct rig rig;
-	struct nopal_link nothing, reverse;
-	struct nopal_problems problems;
 
 	(void)state;
 	rig_open(&rig, CIRCUIT, NULL);
-	nopal_problems_init(&problems);
-	nopal_link_parse("loss 100%", &nothing, &reverse, &problems);
-	nopal_problems_fini(&problems);
-	nopal_sim_change(rig.world, 0, 1, &nothing);
+	rig_change(&rig, "loss 100%");
 	nopal_session_close(rig.opener.session);
 	rig_run(&rig, 30 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 1);

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "registry.h"
 #include "rig.h"
 
 /* `gate` must let each departure go; `pass` once is enough; `keeper` holds done
@@ -64,16 +63,10 @@ static const struct nopal_part *the_gate, *the_pass, *the_keeper;
 
 static int setup(void **state)
 {
-	struct nopal_problems problems;
-
 	(void)state;
-	nopal_problems_init(&problems);
-	if (!nopal_registry_find("gate")) {
-		nopal__registry_add(&gate, "test", &problems);
-		nopal__registry_add(&pass, "test", &problems);
-		nopal__registry_add(&keeper, "test", &problems);
-	}
-	nopal_problems_fini(&problems);
+	rig_add(&gate);
+	rig_add(&pass);
+	rig_add(&keeper);
 	rig_open(&rig, CONFIG, NULL);
 	session = rig.opener.session;
 	the_gate = rig_part(session, "gate");

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "registry.h"
 #include "rig.h"
 
 static char fired[64];
@@ -57,13 +56,8 @@ static const struct nopal_part *part;
 
 static int setup(void **state)
 {
-	struct nopal_problems problems;
-
 	(void)state;
-	nopal_problems_init(&problems);
-	if (!nopal_registry_find("clocks"))
-		nopal__registry_add(&clocks, "test", &problems);
-	nopal_problems_fini(&problems);
+	rig_add(&clocks);
 	memset(fired, 0, sizeof(fired));
 	again = false;
 	rig_open(&rig, "transport_driver {}\nfixed_size {}\nclocks {}\n", NULL);

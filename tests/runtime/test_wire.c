@@ -89,6 +89,76 @@ static void test_golden_opening_datagram(void **state)
 	rig_close(&rig);
 }
 
+enum { GOLDEN_MOST = 8, GOLDEN_BYTES = 64, ID_AT = 1, ID_LENGTH = 4 };
+
+static struct {
+	uint8_t bytes[GOLDEN_BYTES];
+	size_t length;
+} golden[GOLDEN_MOST];
+static unsigned golden_count;
+
+static void golden_tap(void *user, int64_t now_ns,
+		       const struct nopal_address *from,
+		       const struct nopal_address *to, const uint8_t *bytes,
+		       size_t length)
+{
+	(void)user;
+	(void)now_ns;
+	(void)from;
+	(void)to;
+	if (golden_count == GOLDEN_MOST || length > GOLDEN_BYTES)
+		return;
+	memcpy(golden[golden_count].bytes, bytes, length);
+	golden[golden_count++].length = length;
+}
+
+/* All but what is random: the id, and so the checksum behind everything. */
+static void expect_golden(unsigned which, const char *bytes, size_t length)
+{
+	enum { TRAILER = 4 };
+	const size_t fields = ID_AT + ID_LENGTH;
+
+	assert_int_equal(golden[which].length, length);
+	assert_int_equal(golden[which].bytes[0], (uint8_t)bytes[0]);
+	assert_memory_equal(golden[which].bytes + fields, bytes + fields,
+			    length - fields - TRAILER);
+}
+
+/* The datagrams that docs/wire.md explains byte by byte. */
+static void test_golden_datagrams_of_the_page(void **state)
+{
+	static const char data[] =
+		"\x20\x5f\x94\xb2\x7f\x00\x00\x00\x02\x80\x00\x00\x00\x00\x03"
+		"three\x87\x89\xd0\x99";
+	static const char ack[] =
+		"\x25\xab\xf3\x6b\x29\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00"
+		"\x01\x74\x07\x63\xdb";
+	const struct rig_options options = {
+		.link = "delay 10ms fwd: loss mask 010"
+	};
+	struct rig rig;
+
+	(void)state;
+	golden_count = 0;
+	rig_open(&rig,
+		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
+		 "positive_ack { selective = on }\nduplicate_ack {}\n"
+		 "rtt_estimation {}\nretransmit {}\nchecksum {}\n",
+		 &options);
+	nopal_sim_tap(rig.world, golden_tap, NULL);
+	rig_send(&rig, "one");
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	rig_send(&rig, "two");
+	rig_send(&rig, "three");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(golden_count > 5);
+	/* 0 opening, 1 answer, 2 ack of it, 3 "two", 4 "three", 5 the ack */
+	assert_memory_equal(golden[2].bytes + 13, "\x0c\x35", 2);
+	expect_golden(4, data, sizeof(data) - 1);
+	expect_golden(5, ack, sizeof(ack) - 1);
+	rig_close(&rig);
+}
+
 static void test_header_sizes_are_as_promised(void **state)
 {
 	struct nopal_plan *minimal =
@@ -138,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_every_distance_within_half_a_span),
 		cmocka_unit_test(test_first_byte_has_version_and_kind),
 		cmocka_unit_test(test_golden_opening_datagram),
+		cmocka_unit_test(test_golden_datagrams_of_the_page),
 		cmocka_unit_test(test_header_sizes_are_as_promised),
 		cmocka_unit_test(test_pack_and_unpack_are_inverse),
 	};

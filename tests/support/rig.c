@@ -93,14 +93,12 @@ static const struct nopal_microprotocol tap = {
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
 };
 
-static void tap_register(void)
+void rig_add(const struct nopal_microprotocol *microprotocol)
 {
 	struct nopal_problems problems;
 
-	if (nopal_registry_find("a_tap"))
-		return;
 	nopal_problems_init(&problems);
-	assert_true(nopal__registry_add(&tap, "rig.c", &problems));
+	assert_true(nopal__registry_add(microprotocol, "test", &problems));
 	nopal_problems_fini(&problems);
 }
 
@@ -195,7 +193,7 @@ static struct nopal_plan *plan_of(const char *config, const char *const *sets)
 	struct nopal_problems problems;
 	struct nopal_plan *plan;
 
-	tap_register();
+	rig_add(&tap);
 	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "rig.conf", sets, &problems);
 	if (!plan)
@@ -216,7 +214,7 @@ bool rig_refused(const char *config, char *text, size_t room)
 	struct nopal_plan *plan;
 	FILE *out = fmemopen(text, room, "w");
 
-	tap_register();
+	rig_add(&tap);
 	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "rig.conf", NULL, &problems);
 	nopal_problems_print(&problems, out);
@@ -226,15 +224,40 @@ bool rig_refused(const char *config, char *text, size_t room)
 	return plan == NULL;
 }
 
-static void connect_hosts(struct rig *rig, const char *words)
+static void links(const char *words, struct nopal_link *ret_forward,
+		  struct nopal_link *ret_reverse)
 {
-	struct nopal_link forward, reverse;
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems),
-			 0);
+	assert_int_equal(
+		nopal_link_parse(words, ret_forward, ret_reverse, &problems),
+		0);
 	nopal_problems_fini(&problems);
+}
+
+void rig_change(struct rig *rig, const char *words)
+{
+	struct nopal_link forward, reverse;
+
+	links(words, &forward, &reverse);
+	assert_int_equal(nopal_sim_change(rig->world, 0, 1, &forward), 0);
+}
+
+void rig_change_both(struct rig *rig, const char *words)
+{
+	struct nopal_link forward, reverse;
+
+	links(words, &forward, &reverse);
+	assert_int_equal(nopal_sim_change(rig->world, 0, 1, &forward), 0);
+	assert_int_equal(nopal_sim_change(rig->world, 1, 0, &reverse), 0);
+}
+
+static void connect_hosts(struct rig *rig, const char *words)
+{
+	struct nopal_link forward, reverse;
+
+	links(words, &forward, &reverse);
 	nopal_sim_host(rig->world);
 	nopal_sim_host(rig->world);
 	assert_true(nopal_sim_connect(rig->world, 0, 1, &forward, &reverse) >=
@@ -283,6 +306,14 @@ void rig_start(struct rig *rig)
 		     !(rig->opener.opened && rig->acceptor.opened);
 		     step++)
 			rig_run(rig, 10 * NOPAL_MILLISECOND);
+}
+
+void rig_begin(struct rig *rig, const char *config)
+{
+	rig_open(rig, config, NULL);
+	rig_send(rig, "x");
+	rig_run(rig, NOPAL_SECOND);
+	assert_int_equal(rig->acceptor.delivered, 1);
 }
 
 static void check_side(const struct rig_side *side)

@@ -74,6 +74,14 @@ int rig_send_bytes(struct rig *rig, size_t length); /* a counting pattern */
 /* Closes the opener's side and runs until both have ended, 120 s at most. */
 void rig_finish(struct rig *rig);
 
+/* Change the link words: of what travels to the acceptor alone, or both ways. */
+void rig_change(struct rig *rig, const char *words);
+void rig_change_both(struct rig *rig, const char *words);
+/* Opens, and has one message cross, so that the acceptor is there. */
+void rig_begin(struct rig *rig, const char *config);
+/* Lets the registry have a microprotocol of the test; again does no harm. */
+void rig_add(const struct nopal_microprotocol *microprotocol);
+
 /* A part of the session by name; its state; the segment with a number. */
 const struct nopal_part *rig_part(const struct nopal_session *session,
 				  const char *name);

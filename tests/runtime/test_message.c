@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages down (refused, sent, settled) and up (put together, kept). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "fakes.h"
+#include "rig.h"
+
+/* Nothing is done before the test says so. */
+FAKE(m_keeper,
+     .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
+     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
+
+static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
+static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
+
+static struct rig rig;
+static struct nopal_session *session;
+
+static void open_with(const char *config)
+{
+	rig_add(&m_keeper);
+	rig_open(&rig, config, NULL);
+	session = rig.opener.session;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	open_with(KEPT);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rig_close(&rig);
+	return 0;
+}
+
+/* As the role acknowledgement does it, in a turn. */
+static void settle(uint32_t number, enum nopal_fate fate)
+{
+	struct nopal_segment *segment = rig_segment(session, number);
+	struct nopal_core *core = nopal__core(session);
+	bool outermost = nopal__turn_begin(core->world);
+
+	assert_non_null(segment);
+	nopal__touch(core);
+	segment->fate = (uint8_t)fate;
+	nopal_release(session, rig_part(session, "m_keeper"), segment,
+		      NOPAL_FINISH);
+	nopal__turn_end(core->world, outermost);
+}
+
+/* -------------------------------------------------------------------- down */
+
+static void test_each_fate_is_told_once(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(rig_send(&rig, "x"), 0);
+	settle(2, NOPAL_ARRIVED);
+	settle(4, NOPAL_MISSING);
+	settle(6, NOPAL_UNKNOWN);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(nopal_session_counters(session)->messages_arrived, 1);
+	assert_int_equal(nopal_session_counters(session)->messages_missing, 1);
+	assert_int_equal(nopal__core(session)->unfinished_bytes, 0);
+}
+
+static void test_one_missing_segment_is_a_missing_message(void **state)
+{
+	(void)state;
+	open_with("transport_driver {}\nresize {}\nsequenced_segments {}\n"
+		  "m_keeper {}\n");
+	assert_int_equal(rig_send_bytes(&rig, 2000), 0);
+	assert_int_equal(rig_send_bytes(&rig, 2000), 0);
+	settle(2, NOPAL_MISSING);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 0);
+	settle(3, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	settle(5, NOPAL_ARRIVED);
+	settle(6, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	rig_close(&rig);
+}
+
+static void test_a_full_send_buffer_says_when_there_is_room(void **state)
+{
+	(void)state;
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .send_bytes = 10 });
+	assert_int_equal(rig_send_bytes(&rig, 8), 0);
+	assert_int_equal(nopal_session_send_room(session), 2);
+	assert_int_equal(rig_send_bytes(&rig, 3), -EAGAIN);
+	assert_int_equal(rig_send_bytes(&rig, 2), 0);
+	assert_int_equal(nopal_session_send_room(session), 0);
+	assert_int_equal(rig.opener.writable, 0);
+	settle(2, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.writable, 1);
+	settle(4, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.writable, 1);
+}
+
+/* Else it could never leave. */
+static void test_one_message_may_exceed_the_send_buffer(void **state)
+{
+	(void)state;
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .send_bytes = 10 });
+	assert_int_equal(rig_send_bytes(&rig, 100), 0);
+	assert_int_equal(nopal_session_send_room(session), 0);
+	assert_int_equal(rig_send_bytes(&rig, 0), -EAGAIN);
+}
+
+static void test_nothing_is_sent_after_close(void **state)
+{
+	(void)state;
+	rig_send(&rig, "x");
+	nopal_session_close(session);
+	assert_int_equal(rig_send(&rig, "y"), -EPIPE);
+	assert_int_equal(rig.opener.ended, 0);
+	settle(2, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+}
+
+static void test_over_its_objects_a_send_is_refused_whole(void **state)
+{
+	(void)state;
+	rig_send(&rig, "x");
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .objects = 2 });
+	assert_int_equal(rig_send(&rig, "y"), -ENOBUFS);
+	assert_int_equal(nopal__core(session)->unfinished, 1);
+	settle(2, NOPAL_ARRIVED);
+	assert_int_equal(rig_send(&rig, "z"), 0);
+}
+
+static void test_a_buffer_is_looked_at_until_all_is_done(void **state)
+{
+	struct nopal_buffer *buffer = nopal_buffer_new(5);
+
+	(void)state;
+	memcpy(nopal_buffer_bytes(buffer), "hello", 5);
+	assert_int_equal(nopal_send_buffer(session, buffer, 1, 3, 0), 0);
+	assert_true(buffer->references > 1);
+	assert_ptr_equal(rig_segment(session, 2)->body.bytes,
+			 nopal_buffer_bytes(buffer) + 1);
+	settle(2, NOPAL_ARRIVED);
+	assert_int_equal(buffer->references, 1);
+	nopal_buffer_free(buffer);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(rig.acceptor.text[0], "ell");
+}
+
+static void test_what_is_sent_while_opening_waits_in_order(void **state)
+{
+	static const char CIRCUIT[] =
+		"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+	struct nopal_address peer;
+	struct nopal_session *opening;
+
+	(void)state;
+	rig_open(&rig, CIRCUIT, &(struct rig_options){ .stay_closed = true });
+	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
+	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL,
+				     NULL);
+	for (char c = 'a'; c < 'a' + 20; c++)
+		assert_int_equal(nopal_send(opening, &c, 1, 0), 0);
+	assert_int_equal(nopal_session_counters(opening)->departures, 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 20);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(rig.acceptor.text[i][0], 'a' + i);
+	rig_close(&rig);
+}
+
+/* ---------------------------------------------------------------------- up */
+
+static struct nopal_message *arriving(void)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_segment *first =
+		nopal__segment_make(core, NOPAL_KIND_DATA);
+	struct nopal_message *message = nopal_message_arriving(session, first);
+
+	nopal__segment_free(core, first);
+	return message;
+}
+
+static bool put(struct nopal_message *message, uint32_t index, const char *text)
+{
+	struct nopal_buffer *buffer = nopal_buffer_new(RIG_TEXT);
+	uint32_t length = (uint32_t)strlen(text);
+	bool taken;
+
+	memcpy(nopal_buffer_bytes(buffer), text, length);
+	taken = nopal_message_put(
+		session, message, index,
+		(struct nopal_body){ buffer, nopal_buffer_bytes(buffer),
+				     length });
+	nopal_buffer_free(buffer);
+	return taken;
+}
+
+static void test_fragments_come_in_any_order(void **state)
+{
+	struct nopal_message *message = arriving();
+	char text[RIG_TEXT] = "";
+	uint64_t held;
+
+	(void)state;
+	assert_true(put(message, 2, "third"));
+	assert_true(put(message, 0, "first"));
+	assert_false(put(message, 0, "again"));
+	assert_true(put(message, 1, ""));
+	held = nopal__core(session)->bytes_held;
+	assert_false(put(message, 1, "again"));
+	assert_int_equal(nopal__core(session)->bytes_held, held);
+	assert_int_equal(nopal_message_pieces(message), 3);
+	assert_int_equal(nopal_message_length(message), 10);
+	assert_int_equal(nopal_message_copy(message, 0, text, RIG_TEXT), 10);
+	assert_string_equal(text, "firstthird");
+	assert_int_equal(nopal_message_copy(message, 3, text, 4), 4);
+	assert_memory_equal(text, "stth", 4);
+	assert_int_equal(nopal_message_copy(message, 10, text, 4), 0);
+	nopal_message_discard(session, message);
+}
+
+static void test_many_fragments_and_the_next_message_after_them(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		struct nopal_message *message = arriving();
+
+		for (uint32_t i = 100; i-- > 0;)
+			assert_true(put(message, i, i % 2 ? "b" : "a"));
+		assert_int_equal(nopal_message_pieces(message), 100);
+		assert_int_equal(nopal_message_length(message), 100);
+		for (uint32_t i = 0; i < 100; i++) {
+			uint32_t length;
+
+			assert_int_equal(
+				*nopal_message_piece(message, i, &length),
+				i % 2 ? 'b' : 'a');
+			assert_int_equal(length, 1);
+		}
+		nopal_message_discard(session, message);
+	}
+	assert_int_equal(nopal__core(session)->messages.alive, 0);
+	assert_int_equal(nopal_session_counters(session)->messages_discarded,
+			 3);
+}
+
+static void test_over_budget_changes_nothing(void **state)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_message *message = arriving();
+	uint64_t held;
+
+	(void)state;
+	assert_true(put(message, 0, "first"));
+	held = core->bytes_held;
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .bytes = held + 3 });
+	assert_false(put(message, 0, "long"));
+	assert_false(put(message, 40, "x"));
+	assert_int_equal(core->counters.rx_over_budget, 2);
+	assert_int_equal(core->bytes_held, held);
+	assert_int_equal(nopal_message_length(message), 5);
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .objects = 2 });
+	assert_null(arriving());
+	assert_int_equal(core->counters.rx_over_budget, 3);
+	nopal_message_discard(session, message);
+	assert_int_equal(core->bytes_held, held - 5);
+}
+
+/* ------------------------------------------------------------ kept messages */
+
+static struct keep {
+	struct nopal_session *session;
+	struct nopal_message *message[3];
+	unsigned count;
+	bool give_back_at_end;
+	unsigned ended;
+} keep;
+
+static void *keep_accepted(struct nopal_session *accepted, void *user)
+{
+	keep.session = accepted;
+	return user;
+}
+
+static void keep_received(struct nopal_session *receiver,
+			  struct nopal_message *message, void *user)
+{
+	(void)receiver, (void)user;
+	nopal_message_keep(message);
+	keep.message[keep.count++] = message;
+}
+
+static void keep_ended(struct nopal_session *ended, int end, const char *text,
+		       void *user)
+{
+	(void)end, (void)text, (void)user;
+	for (unsigned i = 0; keep.give_back_at_end && i < keep.count; i++)
+		nopal_message_give_back(ended, keep.message[i]);
+	keep.session = NULL;
+	keep.ended++;
+}
+
+/* Three messages cross, and the application keeps them all. */
+static int setup_keep(void **state)
+{
+	static const struct nopal_callbacks callbacks = {
+		.accepted = keep_accepted,
+		.received = keep_received,
+		.ended = keep_ended,
+	};
+
+	(void)state;
+	memset(&keep, 0, sizeof(keep));
+	rig_open(&rig, PLAIN, &(struct rig_options){ .stay_closed = true });
+	rig.acceptor.endpoint = nopal_sim_endpoint(rig.world, 1, 0);
+	assert_int_equal(nopal_endpoint_allow(rig.acceptor.endpoint, rig.plan,
+					      NOPAL_ALLOW_CONNECTIONLESS,
+					      &callbacks, NULL),
+			 0);
+	return 0;
+}
+
+static void send_three(void)
+{
+	struct nopal_address peer;
+
+	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
+	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL,
+				     NULL);
+	for (char c = 'a'; c <= 'c'; c++)
+		assert_int_equal(nopal_send(session, &c, 1, 0), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(keep.count, 3);
+}
+
+static void test_kept_messages_live_until_they_are_given_back(void **state)
+{
+	struct nopal_core *core;
+	char byte;
+
+	(void)state;
+	send_three();
+	core = nopal__core(keep.session);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(core->messages.alive, 3);
+	assert_int_equal(nopal_message_copy(keep.message[1], 0, &byte, 1), 1);
+	assert_int_equal(byte, 'b');
+	nopal_message_give_back(keep.session, keep.message[2]);
+	nopal_message_give_back(keep.session, keep.message[0]);
+	assert_int_equal(core->messages.alive, 1);
+	nopal_message_give_back(keep.session, keep.message[1]);
+	assert_int_equal(core->messages.alive, 0);
+}
+
+static void test_kept_messages_are_given_back_in_ended(void **state)
+{
+	(void)state;
+	send_three();
+	keep.give_back_at_end = true;
+	nopal_session_abort(keep.session, "test");
+	assert_int_equal(keep.ended, 1);
+}
+
+/* Which a leak checker sees. */
+static void test_what_is_never_given_back_is_freed(void **state)
+{
+	(void)state;
+	send_three();
+	nopal_session_abort(keep.session, "test");
+	assert_int_equal(keep.ended, 1);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define KEEP(name) cmocka_unit_test_setup_teardown(name, setup_keep, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_each_fate_is_told_once),
+		cmocka_unit_test(test_one_missing_segment_is_a_missing_message),
+		CASE(test_a_full_send_buffer_says_when_there_is_room),
+		CASE(test_one_message_may_exceed_the_send_buffer),
+		CASE(test_nothing_is_sent_after_close),
+		CASE(test_over_its_objects_a_send_is_refused_whole),
+		CASE(test_a_buffer_is_looked_at_until_all_is_done),
+		cmocka_unit_test(
+			test_what_is_sent_while_opening_waits_in_order),
+		CASE(test_fragments_come_in_any_order),
+		CASE(test_many_fragments_and_the_next_message_after_them),
+		CASE(test_over_budget_changes_nothing),
+		KEEP(test_kept_messages_live_until_they_are_given_back),
+		KEEP(test_kept_messages_are_given_back_in_ended),
+		KEEP(test_what_is_never_given_back_is_freed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
