@@ -6,6 +6,7 @@
  * the link's words say, and back.
  */
 #include <inttypes.h>
+#include <string.h>
 #include <jansson.h>
 
 #include "loop.h"
@@ -100,6 +101,21 @@ static enum tool_exit link_relay(struct link *link, bool json)
 	return TOOL_GOOD;
 }
 
+/* What is sent to itself goes round for ever. */
+static bool link_is_no_circle(const struct link *link,
+			      const struct tool_call *call)
+{
+	if (memcmp(link->listen.ip, link->target.ip, sizeof(link->listen.ip)) !=
+		    0 ||
+	    link->listen.port != link->target.port)
+		return true;
+	fprintf(stderr,
+		"error: LISTEN and TARGET are both %s\n"
+		"  fix: programs send to LISTEN; give it a port of its own\n",
+		call->words[2]);
+	return false;
+}
+
 static bool link_read(struct link *link, const struct tool_call *call)
 {
 	struct nopal_problems problems;
@@ -108,8 +124,9 @@ static bool link_read(struct link *link, const struct tool_call *call)
 	nopal_link_parse(call->words[0], &link->forward, &link->reverse,
 			 &problems);
 	nopal_address_parse(call->words[1], &link->listen, &problems);
-	nopal_address_parse(call->words[2], &link->target, &problems);
 	return !tool_problems(&problems) &&
+	       tool_destination(call->words[2], &link->target) &&
+	       link_is_no_circle(link, call) &&
 	       tool_quantity(call, "seed", NOPAL_COUNT, LINK_DEFAULT_SEED,
 			     &link->seed);
 }
@@ -120,7 +137,8 @@ static enum tool_exit link_run(const struct tool_call *call)
 	enum tool_exit code;
 
 	if (!tool_value(call, "relay")) {
-		fprintf(stderr, "nopal link: say --relay: the only way yet\n");
+		fprintf(stderr, "error: how to pass datagrams on is not said\n"
+				"  fix: say --relay, the only way yet\n");
 		return TOOL_BAD_INPUT;
 	}
 	if (!link_read(&link, call))

@@ -10,6 +10,7 @@
 #include <event2/event.h>
 
 #include "loop.h"
+#include "microprotocol.h"
 
 enum {
 	LOOP_NS_PER_US = 1000,
@@ -19,6 +20,10 @@ enum {
 	/* ::ffff: before an IPv4 address */
 };
 
+/* timeout(1) and sudo pass a signal on to us that reached us already: only one
+ * that comes later is a second one. */
+#define LOOP_AGAIN_NS (300 * NOPAL_MILLISECOND)
+
 static const int loop_signals[LOOP_SIGNALS] = { SIGINT, SIGTERM };
 
 struct loop {
@@ -27,7 +32,7 @@ struct loop {
 	struct event *signals[LOOP_SIGNALS];
 	loop_call *interrupted;
 	void *user;
-	bool was_interrupted;
+	int64_t interrupted_ns; /* 0: it was not */
 };
 
 struct loop_event {
@@ -136,13 +141,16 @@ void loop_stop(struct loop *loop)
 static void loop_on_signal(evutil_socket_t number, short what, void *user)
 {
 	struct loop *loop = user;
+	int64_t now_ns = nopal_world_now(loop->world);
 
 	(void)what;
-	if (loop->was_interrupted) {
+	if (loop->interrupted_ns != 0) {
+		if (now_ns - loop->interrupted_ns < LOOP_AGAIN_NS)
+			return;
 		signal((int)number, SIG_DFL);
 		raise((int)number);
 	}
-	loop->was_interrupted = true;
+	loop->interrupted_ns = now_ns;
 	loop->interrupted(loop->user);
 }
 
@@ -151,6 +159,9 @@ bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)
 	loop->interrupted = call;
 	loop->user = user;
 	for (int i = 0; i < LOOP_SIGNALS; i++) {
+		/* what libevent puts back: the second one may come while we
+		 * clean up */
+		signal(loop_signals[i], SIG_IGN);
 		loop->signals[i] = evsignal_new(loop->base, loop_signals[i],
 						loop_on_signal, loop);
 		if (!loop->signals[i] || event_add(loop->signals[i], NULL))

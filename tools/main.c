@@ -6,6 +6,7 @@
  *   nopal --complete bash|zsh|fish	nopal --man
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "program.h"
@@ -77,7 +78,10 @@ static int main_special(const char *word, const char *next)
 	if (strcmp(word, "--complete") == 0) {
 		if (next && tool_complete(main_table, next, stdout))
 			return TOOL_GOOD;
-		fprintf(stderr, "nopal: --complete knows bash, zsh and fish\n");
+		fprintf(stderr,
+			"nopal: there are no completions for `%s`\n"
+			"  fix: say --complete bash, zsh or fish\n",
+			next ? next : "");
 		return TOOL_BAD_INPUT;
 	}
 	return -1;
@@ -119,6 +123,7 @@ int main(int argc, char **argv)
 		main_help(stderr);
 		return TOOL_BAD_INPUT;
 	}
+	signal(SIGXFSZ, SIG_IGN); /* a limit is an error of a write */
 	special = main_special(argv[1], argc > 2 ? argv[2] : NULL);
 	if (special >= 0)
 		return main_flush(special);

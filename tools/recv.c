@@ -35,6 +35,14 @@ static void recv_on_interrupt(void *user)
 	loop_stop(receiver->loop);
 }
 
+static void recv_say_folder(const char *path)
+{
+	fprintf(stderr,
+		"error: %s: %s\n"
+		"  fix: give a folder that may be written with -o\n",
+		path, strerror(errno));
+}
+
 static bool recv_folder(const struct tool_call *call, struct receiver *receiver)
 {
 	const char *path = tool_value(call, "output");
@@ -47,14 +55,27 @@ static bool recv_folder(const struct tool_call *call, struct receiver *receiver)
 	if (!path)
 		path = ".";
 	if (mkdir(path, RECV_FOLDER_MODE) && errno != EEXIST) {
-		fprintf(stderr, "error: %s: %s\n", path, strerror(errno));
+		recv_say_folder(path);
 		return false;
 	}
 	receiver->folder.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (receiver->folder.fd >= 0)
 		return true;
-	fprintf(stderr, "error: %s: %s\n", path, strerror(errno));
+	recv_say_folder(path);
 	return false;
+}
+
+/* Looked at before anything is opened: a wrong word is the user's. */
+static bool recv_listen_fits(const struct tool_call *call)
+{
+	const char *listen = tool_value(call, "listen");
+	struct nopal_problems problems;
+	struct nopal_address local;
+
+	nopal_problems_init(&problems);
+	if (listen)
+		nopal_address_parse(listen, &local, &problems);
+	return !tool_problems(&problems);
 }
 
 static bool recv_open(const struct tool_call *call, struct receiver *receiver)
@@ -127,6 +148,8 @@ static enum tool_exit recv_run(const struct tool_call *call)
 				     .once = tool_value(call, "once") != NULL };
 	enum tool_exit exit = TOOL_BAD_INPUT;
 
+	if (!recv_listen_fits(call))
+		return TOOL_BAD_INPUT;
 	receiver.plan = tool_plan(call, config ? config : "bulk");
 	if (!receiver.plan)
 		return TOOL_BAD_INPUT;

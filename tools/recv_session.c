@@ -430,9 +430,22 @@ static void recv_talk_of_end(struct incoming *incoming, int end,
 {
 	struct progress *progress = &incoming->receiver->progress;
 
-	if (end != NOPAL_ENDED_WELL)
-		progress_say(progress, "session ended: %s",
-			     text ? text : "broken");
+	char error[TRANSFER_TEXT_ROOM];
+
+	snprintf(error, sizeof(error), "session ended: %.200s",
+		 end == NOPAL_ENDED_WELL ? "the sender closed it"
+		 : text			 ? text
+					 : "broken");
+	if (incoming->part) {
+		incoming->file.error = error;
+		incoming->file.bytes = part_done_bytes(incoming->part);
+		incoming->file.transport =
+			nopal_endpoint_transport(incoming->receiver->endpoint);
+		progress_end(progress, &incoming->file,
+			     recv_now(incoming->receiver));
+	} else if (end != NOPAL_ENDED_WELL) {
+		progress_say(progress, "%s", error);
+	}
 	if (incoming->part && part_done_bytes(incoming->part) > 0)
 		progress_say(
 			progress,

@@ -14,17 +14,20 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "loop.h"
 #include "microprotocol.h"
 #include "pace.h"
 #include "progress.h"
+#include "send_words.h"
 #include "source.h"
 #include "tool.h"
 #include "transfer.h"
 
-enum { SEND_BURST_CHUNKS = 2 };
+enum {
+	SEND_BURST_CHUNKS = 2,
+	SEND_TEXT_ROOM = 4096, /* a diff of compositions is long */
+};
 #define SEND_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)
 #define SEND_OFFER_FOR_NS   (60 * NOPAL_SECOND)
 #define SEND_PING_NS	    (5 * NOPAL_SECOND)
@@ -48,6 +51,7 @@ struct sender {
 	struct progress progress;
 	struct progress_file file;
 	char **paths;
+	const char *peer;
 	int path_count, at; /* which one is on its way */
 	enum send_state state;
 	enum tool_exit exit;
@@ -128,6 +132,15 @@ static void send_again(void *user)
 		send_offer(sender);
 }
 
+static void send_begin_file(struct sender *sender, const char *name)
+{
+	sender->file = (struct progress_file){
+		.name = name,
+		.plan = nopal_plan_name(sender->plan),
+		.started_ns = send_now(sender),
+	};
+}
+
 static void send_next_file(struct sender *sender)
 {
 	if (!sender->out.session)
@@ -140,11 +153,7 @@ static void send_next_file(struct sender *sender)
 	}
 	sender->offset = 0;
 	sender->offered_ns = send_now(sender);
-	sender->file = (struct progress_file){
-		.name = sender->source.name,
-		.plan = nopal_plan_name(sender->plan),
-		.started_ns = sender->offered_ns,
-	};
+	send_begin_file(sender, sender->source.name);
 	if (!source_open(&sender->source, sender->paths[sender->at],
 			 sender->error)) {
 		send_file_over(sender, sender->error);
@@ -370,28 +379,54 @@ static void send_on_received(struct nopal_session *session,
 		send_on_result(sender, &note);
 }
 
+static const char *send_broke_fix(const struct sender *sender, int end)
+{
+	if (sender->interrupted || end == NOPAL_ENDED_WELL ||
+	    !tool_ended_fix(end))
+		return sender->offset > 0 ? "the same command again goes on "
+					    "where this ended"
+					  : NULL;
+	return tool_ended_fix(end);
+}
+
+/* The session broke, and with it the file that was on its way. */
+static void send_broke(struct sender *sender, int end, const char *text)
+{
+	char error[SEND_TEXT_ROOM];
+	const char *fix = send_broke_fix(sender, end);
+
+	if (sender->exit == TOOL_GOOD)
+		sender->exit = TOOL_FAILED;
+	if (sender->interrupted)
+		text = "interrupted";
+	else if (!text || !*text)
+		text = "the receiver closed the session";
+	snprintf(error, sizeof(error), "%s: %.*s", sender->peer,
+		 tool_text_length(text), text);
+	if (sender->at < sender->path_count) {
+		if (!sender->file.name)
+			send_begin_file(sender, sender->paths[sender->at]);
+		sender->file.bytes = sender->offset;
+		sender->file.error = error;
+		sender->file.transport =
+			nopal_endpoint_transport(sender->endpoint);
+		progress_end(&sender->progress, &sender->file,
+			     send_now(sender));
+	} else {
+		progress_say(&sender->progress, "error: %s", error);
+	}
+	if (fix)
+		progress_say(&sender->progress, "  fix: %s", fix);
+}
+
 static void send_on_ended(struct nopal_session *session, int end,
 			  const char *text, void *user)
 {
 	struct sender *sender = user;
 
 	(void)session;
-	if (end != NOPAL_ENDED_WELL || sender->state != SEND_CLOSING) {
-		if (sender->exit == TOOL_GOOD)
-			sender->exit = TOOL_FAILED;
-		progress_say(&sender->progress, "error: %s",
-			     sender->interrupted ? "interrupted"
-			     : text && *text
-				     ? text
-				     : "the receiver closed the session");
-		if (end == NOPAL_UNREACHABLE)
-			progress_say(&sender->progress,
-				     "  fix: start `nopal recv` there first");
-		else if (end != NOPAL_REFUSED && sender->offset > 0)
-			progress_say(&sender->progress,
-				     "  the same command again goes on where "
-				     "this ended");
-	}
+	if (end != NOPAL_ENDED_WELL || sender->state != SEND_CLOSING)
+		send_broke(sender, end, text);
 	sender->out.session = NULL;
 	sender->over = true;
 	loop_stop(sender->loop);
@@ -508,49 +543,19 @@ static enum tool_exit send_with(struct sender *sender,
 	return exit;
 }
 
-/* The words are files and, last, one address. */
-static bool send_peer(const struct tool_call *call,
-		      struct nopal_address *ret_peer)
-{
-	const char *peer = call->words[call->word_count - 1];
-	const char *before = call->words[call->word_count - 2];
-	struct nopal_problems problems;
-	bool bad;
-
-	if (call->word_count > 2 && strrchr(before, ':') &&
-	    access(before, F_OK)) {
-		fprintf(stderr,
-			"error: %s and %s: files go to one destination at a "
-			"time\n"
-			"  fix: call `nopal send` once for each\n",
-			before, peer);
-		return false;
-	}
-	nopal_problems_init(&problems);
-	bad = nopal_address_parse(peer, ret_peer, &problems) != 0;
-	tool_problems(&problems);
-	return !bad;
-}
-
 static enum tool_exit send_run(const struct tool_call *call)
 {
 	const char *config = tool_value(call, "config");
 	struct sender sender = { .source.fd = -1,
 				 .trace = tool_value(call, "trace"),
 				 .paths = call->words,
-				 .path_count = call->word_count - 1 };
+				 .path_count = call->word_count - 1,
+				 .peer = call->words[call->word_count - 1] };
 	struct nopal_address peer;
 
-	if (!send_peer(call, &peer) ||
+	if (!send_words_peer(call, &peer) || !send_words_may_read(call) ||
 	    !tool_quantity(call, "rate", NOPAL_RATE, 0, &sender.pace.rate_bps))
 		return TOOL_BAD_INPUT;
-	for (int i = 0; i < sender.path_count; i++) {
-		if (access(sender.paths[i], R_OK) == 0)
-			continue;
-		fprintf(stderr, "error: %s: %s\n", sender.paths[i],
-			strerror(errno));
-		return TOOL_BAD_INPUT;
-	}
 	sender.plan = tool_plan(call, config ? config : "bulk");
 	if (!sender.plan)
 		return TOOL_BAD_INPUT;

@@ -375,7 +375,8 @@ const struct tool tool_sim = {
 		"FROM UNTIL; fwd: and rev: begin words for one direction.\n"
 		"\n"
 		"  nopal sim bulk --link \"rate 100mbit delay 25ms loss 1%\"\n"
-		"  nopal sim audio --messages 500 --interval 20ms --size 160B\n"
+		"  nopal sim ctp_audio --messages 500 --interval 20ms --size "
+		"160B\n"
 		"  nopal sim bulk --topology dumbbell:10 --bytes 100MB "
 		"--jsonl\n",
 	.least_words = 1,

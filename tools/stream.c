@@ -128,12 +128,17 @@ static void stream_on_ended(struct nopal_session *session, int end,
 	if (!stream)
 		return;
 	if (stream->out) {
-		stream_out_drain(stream->out, session);
+		if (!stream_out_drain(stream->out, session))
+			stream->exit = TOOL_ENVIRONMENT;
 		stream->report.overflowed = stream_out_dropped(stream->out);
 	}
 	stream_report_end(&stream->report, session, stream_now(stream));
 	if (end != NOPAL_ENDED_WELL && !stream->interrupted) {
-		fprintf(stderr, "error: %s\n", text && *text ? text : "broken");
+		if (!text || !*text)
+			text = "broken";
+		fprintf(stderr, "error: %.*s\n", tool_text_length(text), text);
+		if (tool_ended_fix(end))
+			fprintf(stderr, "  fix: %s\n", tool_ended_fix(end));
 		if (stream->exit == TOOL_GOOD)
 			stream->exit = TOOL_FAILED;
 	}
@@ -249,7 +254,11 @@ static bool stream_start(const struct tool_call *call, struct stream *stream,
 {
 	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1,
 				      stream_on_tick, stream);
-	if (!stream->tick || !stream_open_ends(call, stream, opener) ||
+	if (!stream_open_ends(call, stream, opener)) {
+		stream->exit = TOOL_BAD_INPUT;
+		return false;
+	}
+	if (!stream->tick ||
 	    !loop_on_interrupt(stream->loop, stream_on_interrupt, stream))
 		return false;
 	loop_event_start(stream->tick, stream->interval_ns);
@@ -293,9 +302,10 @@ static bool stream_address(const struct tool_call *call,
 			"  fix: give HOST:PORT or --listen ADDR:PORT\n");
 		return false;
 	}
+	if (*ret_opener)
+		return tool_destination(call->words[0], ret_address);
 	nopal_problems_init(&problems);
-	nopal_address_parse(*ret_opener ? call->words[0] : listen, ret_address,
-			    &problems);
+	nopal_address_parse(listen, ret_address, &problems);
 	return !tool_problems(&problems);
 }
 

@@ -38,8 +38,9 @@ bool stream_out_is_pipe(const struct stream_out *out);
  * dropped, and counted, where too many wait.  False: the output is broken. */
 bool stream_out_put(struct stream_out *out, struct nopal_session *session,
 		    struct nopal_message *message, bool may_drop);
-/* Writes what waits, however long that takes, and gives it back. */
-void stream_out_drain(struct stream_out *out, struct nopal_session *session);
+/* Writes what waits, until a signal comes, and gives it back.  False: the output
+ * is broken. */
+bool stream_out_drain(struct stream_out *out, struct nopal_session *session);
 uint64_t stream_out_dropped(const struct stream_out *out);
 void stream_out_free(struct stream_out *out); /* NULL is well */
 

@@ -112,6 +112,19 @@ void stream_in_resume(struct stream_in *in)
 		stream_in_on_event(in);
 }
 
+/* A folder opens, and only reading it fails. */
+static int stream_in_open_file(const char *path)
+{
+	struct stat what;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &what) || !S_ISDIR(what.st_mode))
+		return fd;
+	close(fd);
+	errno = EISDIR;
+	return -1;
+}
+
 static int stream_in_open(const char *where, bool *ret_udp)
 {
 	int fd = -1;
@@ -121,16 +134,18 @@ static int stream_in_open(const char *where, bool *ret_udp)
 		return dup(STDIN_FILENO);
 	if (strncmp(where, "file:", sizeof("file:") - 1) == 0) {
 		where += sizeof("file:") - 1;
-		fd = open(where, O_RDONLY | O_CLOEXEC);
+		fd = stream_in_open_file(where);
 		if (fd < 0)
-			fprintf(stderr, "error: %s: %s\n", where,
-				strerror(errno));
+			fprintf(stderr,
+				"error: %s: %s\n"
+				"  fix: give a file that may be read\n",
+				where, strerror(errno));
 	} else if (strncmp(where, "udp://", sizeof("udp://") - 1) == 0) {
 		*ret_udp = true;
 		fd = stream_udp_open(where + sizeof("udp://") - 1, false);
 	} else {
 		fprintf(stderr,
-			"error: input %s\n"
+			"error: input %s: it is of no known kind\n"
 			"  fix: pipe:, file:PATH or udp://ADDR:PORT\n",
 			where);
 	}

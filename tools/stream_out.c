@@ -60,6 +60,12 @@ static size_t stream_out_pieces(const struct nopal_message *message,
 	return count;
 }
 
+static void stream_out_give_up(struct stream_out *out)
+{
+	fprintf(stderr, "error: output: %s\n", strerror(errno));
+	out->broken = true;
+}
+
 /* Writes on at out->written; true: all of it is out (or will never be). */
 static bool stream_out_write(struct stream_out *out,
 			     const struct nopal_message *message)
@@ -81,8 +87,7 @@ static bool stream_out_write(struct stream_out *out,
 			out->dropped++;
 			break;
 		} else if (errno != EINTR) {
-			fprintf(stderr, "error: output: %s\n", strerror(errno));
-			out->broken = true;
+			stream_out_give_up(out);
 		}
 	}
 	out->written = 0;
@@ -141,19 +146,21 @@ bool stream_out_put(struct stream_out *out, struct nopal_session *session,
 	return stream_out_queue(out, session, message) && !out->broken;
 }
 
-void stream_out_drain(struct stream_out *out, struct nopal_session *session)
+/* The loop does not run here: a signal ends the wait for a stuck reader. */
+bool stream_out_drain(struct stream_out *out, struct nopal_session *session)
 {
 	struct pollfd writable = { .fd = out->fd, .events = POLLOUT };
 
 	if (out->first && out->session != session)
-		return;
+		return !out->broken;
 	while (out->first) {
 		if (stream_out_write(out, out->first->message))
 			stream_out_pop(out);
-		else
-			poll(&writable, 1, -1);
+		else if (poll(&writable, 1, -1) < 0)
+			stream_out_give_up(out);
 	}
 	loop_event_stop(out->event);
+	return !out->broken;
 }
 
 bool stream_out_is_pipe(const struct stream_out *out)
@@ -179,14 +186,16 @@ static int stream_out_open(struct stream_out *out, const char *where)
 		fd = open(where, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
 			  STREAM_FILE_MODE);
 		if (fd < 0)
-			fprintf(stderr, "error: %s: %s\n", where,
-				strerror(errno));
+			fprintf(stderr,
+				"error: %s: %s\n"
+				"  fix: give a file that may be written\n",
+				where, strerror(errno));
 	} else if (strncmp(where, "udp://", sizeof("udp://") - 1) == 0) {
 		out->is_udp = true;
 		fd = stream_udp_open(where + sizeof("udp://") - 1, true);
 	} else {
 		fprintf(stderr,
-			"error: output %s\n"
+			"error: output %s: it is of no known kind\n"
 			"  fix: pipe:, file:PATH or udp://ADDR:PORT\n",
 			where);
 	}

@@ -51,12 +51,16 @@ int stream_udp_open(const char *address, bool connected)
 	union stream_name name;
 	socklen_t length;
 	int fd, bytes = STREAM_UDP_BUFFER;
+	bool good;
 
 	nopal_problems_init(&problems);
-	if (nopal_address_parse(address, &parsed, &problems)) {
-		tool_problems(&problems);
+	if (connected)
+		good = tool_destination(address, &parsed);
+	else
+		good = nopal_address_parse(address, &parsed, &problems) == 0;
+	tool_problems(&problems);
+	if (!good)
 		return -1;
-	}
 	length = stream_udp_name(&parsed, &name);
 	fd = socket(name.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && (connected ? connect(fd, &name.any, length)
@@ -65,7 +69,10 @@ int stream_udp_open(const char *address, bool connected)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 		return fd;
 	}
-	fprintf(stderr, "error: udp://%s: %s\n", address, strerror(errno));
+	fprintf(stderr, "error: udp://%s: %s\n  fix: %s\n", address,
+		strerror(errno),
+		connected ? "give an address that this machine can reach"
+			  : "give an address of this machine and a free port");
 	if (fd >= 0)
 		close(fd);
 	return -1;

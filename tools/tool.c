@@ -8,7 +8,14 @@
 
 #include <string.h>
 
+#include "microprotocol.h"
 #include "program.h"
+
+enum {
+	TOOL_MAPPED_BYTES = 12,	  /* ::ffff: before an IPv4 address */
+	TOOL_V6_MULTICAST = 0xff, /* RFC 4291, 2.4 */
+	TOOL_V4_MULTICAST = 224,  /* RFC 1112; reserved and broadcast above */
+};
 
 /* ---------------------------------------------------------------- questions */
 
@@ -63,6 +70,67 @@ bool tool_quantity(const struct tool_call *call, const char *option, int unit,
 		return false;
 	*ret_value = value;
 	return true;
+}
+
+int tool_text_length(const char *text)
+{
+	size_t length = strlen(text);
+
+	while (length > 0 && text[length - 1] == '\n')
+		length--;
+	return (int)length;
+}
+
+const char *tool_ended_fix(int end)
+{
+	if (end == NOPAL_UNREACHABLE)
+		return "start the listener there first, `nopal recv` or "
+		       "`nopal stream --listen`";
+	if (end == NOPAL_REFUSED)
+		return "give both sides the same -c and --set";
+	return NULL;
+}
+
+/* Why no session can go there; NULL: it can. */
+static const char *tool_no_destination(const struct nopal_address *address)
+{
+	static const uint8_t zero[sizeof(address->ip)],
+		mapped[TOOL_MAPPED_BYTES] = { [10] = 0xff, [11] = 0xff };
+	const uint8_t *v4 = address->ip + TOOL_MAPPED_BYTES;
+
+	if (address->port == 0)
+		return "port 0 is none";
+	if (memcmp(address->ip, zero, sizeof(zero)) == 0)
+		return "it is every address of a listener, and none to send to";
+	if (address->ip[0] == TOOL_V6_MULTICAST)
+		return "it is a multicast address, and a session has one peer";
+	if (memcmp(address->ip, mapped, sizeof(mapped)) != 0)
+		return NULL;
+	if (v4[0] == 0)
+		return "it is every address of a listener, and none to send to";
+	if (v4[0] >= TOOL_V4_MULTICAST)
+		return "it is a multicast, broadcast or reserved address, and "
+		       "a session has one peer";
+	return NULL;
+}
+
+bool tool_destination(const char *text, struct nopal_address *ret_address)
+{
+	struct nopal_problems problems;
+	const char *wrong;
+
+	nopal_problems_init(&problems);
+	nopal_address_parse(text, ret_address, &problems);
+	if (tool_problems(&problems))
+		return false;
+	wrong = tool_no_destination(ret_address);
+	if (wrong)
+		fprintf(stderr,
+			"error: \"%s\" is no destination: %s\n"
+			"  fix: write the HOST:PORT where the other side "
+			"listens\n",
+			text, wrong);
+	return wrong == NULL;
 }
 
 struct nopal_plan *tool_plan(const struct tool_call *call, const char *name)
@@ -126,12 +194,28 @@ static bool tool_say_unknown(const struct tool_line *line, const char *word,
 		names[i] = line->tool->options[i].name;
 	snprintf(name, sizeof(name), "%.*s", (int)length, word);
 	near = nopal_nearest(name, names);
-	if (!near)
-		return tool_say(line, "there is no option", name);
+	if (!near) {
+		fprintf(stderr,
+			"nopal %s: there is no option --%s\n"
+			"  fix: see `nopal help %s`\n",
+			line->tool->name, name, line->tool->name);
+		return false;
+	}
 	fprintf(stderr,
 		"nopal %s: there is no option --%s\n  fix: did you mean "
 		"--%s?\n",
 		line->tool->name, name, near);
+	return false;
+}
+
+static bool tool_say_no_letter(const struct tool_line *line, char letter)
+{
+	fprintf(stderr,
+		"nopal %s: there is no option -%c, of %s\n"
+		"  fix: see `nopal help %s`; a word that begins with - comes "
+		"after --\n",
+		line->tool->name, letter, line->argv[line->at],
+		line->tool->name);
 	return false;
 }
 
@@ -194,7 +278,7 @@ static bool tool_take_letters(struct tool_line *line, const char *letters)
 		int index = tool_letter_index(line->tool, *letters);
 
 		if (index < 0)
-			return tool_say_unknown(line, letters, 1);
+			return tool_say_no_letter(line, *letters);
 		if (line->tool->options[index].argument)
 			return tool_take(line, index,
 					 letters[1] ? letters + 1 : NULL);

@@ -57,6 +57,12 @@ const char *const *tool_values(const struct tool_call *call,
  * a problem was printed; exit with TOOL_BAD_INPUT. */
 bool tool_quantity(const struct tool_call *call, const char *option, int unit,
 		   int64_t fallback, int64_t *ret_value);
+/* Length of a text less the newlines at its end. */
+int tool_text_length(const char *text);
+/* What to do where a session ended so (enum nopal_ended); NULL: not known. */
+const char *tool_ended_fix(int end);
+/* An address that datagrams can go to.  False: a problem was printed. */
+bool tool_destination(const char *text, struct nopal_address *ret_address);
 /* Loads a plan with --set overrides (option "set") or prints the problems. */
 struct nopal_plan *tool_plan(const struct tool_call *call, const char *name);
 /* Prints problems to stderr and clears them; true when there was an error. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "trace_view.h"
 
@@ -128,6 +129,13 @@ static bool trace_view_start(struct trace_view *view)
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
+	if (access(view->file, R_OK)) {
+		fprintf(stderr,
+			"%s: error: cannot open the trace: %s\n"
+			"  fix: give a file that `--trace FILE` wrote\n",
+			view->file, strerror(errno));
+		return false;
+	}
 	view->reader = nopal_trace_open(view->file, &problems);
 	tool_problems(&problems);
 	nopal_problems_fini(&problems);
