@@ -28,7 +28,8 @@
  *            window to four segments, which then opens as acks arrive.
  *            (5) The window allows for the largest ack burst of late.
  *            (6) The least round trip takes four samples in a row, so that
- *            one packet that jumped the queue does not starve the window.
+ *            one packet that jumped the queue does not starve the window; where
+ *            packets overtake, the largest of 64 segments.
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
@@ -181,6 +182,9 @@ bbr_congestion_on_received(struct nopal_session *session,
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
+	/* What was the least until then may be an overtaker's. */
+	if (delivery_note_rtt(session, &bbr->delivery, segment))
+		bbr->min_rtt_ns = session->now_ns - segment->departed_ns;
 	delivery_take(session, part, &bbr->delivery, segment, bbr->min_rtt_ns);
 	if (delivery_is_marked(part, segment))
 		random_loss_count(&bbr->loss, segment, false);
@@ -238,8 +242,7 @@ static bool bbr_note_rtt(struct bbr_congestion *bbr, int64_t now_ns,
 {
 	bool old = now_ns > bbr->min_rtt_found_ns + BBR_MIN_RTT_NS;
 
-	if (rtt_ns > 0)
-		rtt_ns = delivery_steady_rtt(&bbr->delivery, rtt_ns);
+	rtt_ns = delivery_usual_rtt(&bbr->delivery, rtt_ns);
 	if (rtt_ns > 0 &&
 	    (old || !bbr->min_rtt_ns || rtt_ns <= bbr->min_rtt_ns)) {
 		bbr->min_rtt_ns = rtt_ns;
@@ -487,6 +490,8 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_session *session,
 	int64_t rtt = timed ? nopal_shared(session, part, BBR_LATEST_RTT) : 0;
 	bool old;
 
+	if (ack->largest > bbr->delivery.largest_number)
+		bbr->delivery.largest_number = ack->largest;
 	old = bbr_note_rtt(bbr, session->now_ns, rtt);
 	if (!bbr->delivery.sample.any)
 		return NOPAL_CONTINUE;

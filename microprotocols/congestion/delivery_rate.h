@@ -49,7 +49,10 @@ enum {
 				     .doc = "departure that began the "        \
 					    "sample's interval" }
 
-enum { DELIVERY_RTT_SAMPLES = 4 }; /* in a row that a least round trip takes */
+enum {
+	DELIVERY_RTT_SAMPLES = 4, /* in a row that a least round trip takes */
+	DELIVERY_RTT_BATCH = 64,  /* segments, where packets overtake */
+};
 
 struct delivery {
 	uint64_t delivered, lost; /* bytes, ever */
@@ -59,6 +62,11 @@ struct delivery {
 				   small because the application was */
 	int64_t recent_rtt_ns[DELIVERY_RTT_SAMPLES];
 	uint32_t newest_rtt;
+	uint64_t largest_number; /* packet that earlier acks reported */
+	bool overtakes;		 /* a later one came before an earlier one */
+	uint32_t batch;		 /* segments in it */
+	int64_t batch_rtt_ns;	 /* their largest round trip */
+	int64_t usual_rtt_ns;	 /* of a whole batch, to be taken; or 0 */
 	/* The sample of the ack in work: of its segment that left last. */
 	struct delivery_sample {
 		bool any, limited;
@@ -162,6 +170,44 @@ static inline int64_t delivery_steady_rtt(struct delivery *delivery,
 		if (delivery->recent_rtt_ns[i] > largest)
 			largest = delivery->recent_rtt_ns[i];
 	return largest;
+}
+
+/* A packet that overtakes is the newest of its ack, so where packets overtake,
+ * round trips of the newest are too short: there, each segment counts.  True
+ * when that turns out. */
+static inline bool delivery_note_rtt(struct nopal_session *session,
+				     struct delivery *delivery,
+				     const struct nopal_segment *segment)
+{
+	int64_t age = session->now_ns - segment->departed_ns;
+	bool first;
+
+	if (segment->departures != 1)
+		return false;
+	if (age > delivery->batch_rtt_ns)
+		delivery->batch_rtt_ns = age;
+	if (++delivery->batch == DELIVERY_RTT_BATCH) {
+		delivery->usual_rtt_ns = delivery->batch_rtt_ns;
+		delivery->batch_rtt_ns = 0;
+		delivery->batch = 0;
+	}
+	if (segment->packet_number >= delivery->largest_number)
+		return false;
+	first = !delivery->overtakes;
+	delivery->overtakes = true;
+	return first;
+}
+
+/* A round trip that others will have too; 0: not known now. */
+static inline int64_t delivery_usual_rtt(struct delivery *delivery,
+					 int64_t rtt_ns)
+{
+	int64_t usual_ns = delivery->usual_rtt_ns;
+
+	delivery->usual_rtt_ns = 0;
+	if (delivery->overtakes)
+		return usual_ns;
+	return rtt_ns > 0 ? delivery_steady_rtt(delivery, rtt_ns) : 0;
 }
 
 #endif

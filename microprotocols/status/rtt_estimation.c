@@ -7,7 +7,10 @@
  * Differs:   every departure has a number of its own, so a resend gives as good
  *            a sample as a first departure (no rule of Karn's is needed); what
  *            the peer says that it waited is deducted, as in RFC 9002, section
- *            5.3, but never below the shortest round trip seen.
+ *            5.3, but never below the shortest round trip seen; that one
+ *            takes four samples in a row, so that a packet that overtook others
+ *            does not make it too short.  Where packets overtake, all
+ *            samples are the largest of four, and nothing is deducted.
  * Needs:     acknowledgement.
  * Provides:  rtt (exclusive).
  * Excludes:  nothing.
@@ -35,6 +38,15 @@ enum {
 	RTT_ESTIMATION_MINIMUM,
 	RTT_ESTIMATION_LATEST,
 	RTT_ESTIMATION_TIMEOUT,
+};
+
+enum { RTT_ESTIMATION_STEADY = 4 }; /* samples in a row that a minimum takes */
+
+struct rtt_estimation {
+	int64_t recent_ns[RTT_ESTIMATION_STEADY];
+	uint32_t newest;
+	uint64_t floor; /* the highest */
+	bool overtakes; /* it rose though nothing later arrived */
 };
 
 /* RFC 6298, section 2: alpha 1/8, beta 1/4, K 4. */
@@ -91,23 +103,47 @@ static void rtt_estimation_smooth(struct nopal_session *session,
 	nopal_share(session, part, RTT_ESTIMATION_VARIANCE, variance);
 }
 
+/* The largest of the last few: a packet that overtakes others has a round trip
+ * that no other will have. */
+static int64_t rtt_estimation_steady(struct rtt_estimation *self,
+				     int64_t rtt_ns)
+{
+	int64_t largest = rtt_ns;
+
+	self->newest = (self->newest + 1) % RTT_ESTIMATION_STEADY;
+	self->recent_ns[self->newest] = rtt_ns;
+	for (unsigned i = 0; i < RTT_ESTIMATION_STEADY; i++)
+		if (self->recent_ns[i] > largest)
+			largest = self->recent_ns[i];
+	return largest;
+}
+
 static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
 						const struct nopal_part *part,
 						struct nopal_ack *ack)
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(part);
 	int64_t minimum = nopal_shared(session, part, RTT_ESTIMATION_MINIMUM);
-	int64_t rtt_ns;
+	struct rtt_estimation *self = nopal_state(session, part);
+	int64_t rtt_ns, steady_ns;
 
+	if (ack->floor > self->floor) {
+		self->overtakes |= self->floor && !ack->largest_is_new;
+		self->floor = ack->floor;
+	}
 	if (!ack->largest_is_new || ack->largest_sent_ns < 0 ||
 	    ack->largest_sent_ns > session->now_ns)
 		return NOPAL_CONTINUE;
 	/* 0 says that there is no sample yet. */
 	rtt_ns = rtt_estimation_clamp(session->now_ns - ack->largest_sent_ns, 1,
 				      set->maximum_ns);
-	if (minimum == 0 || rtt_ns < minimum)
-		minimum = rtt_ns;
-	if (ack->delay_ns > 0 && ack->delay_ns <= rtt_ns - minimum)
+	steady_ns = rtt_estimation_steady(self, rtt_ns);
+	if (minimum == 0 || steady_ns < minimum)
+		minimum = steady_ns;
+	/* Most of what comes first overtook others. */
+	if (self->overtakes)
+		rtt_ns = steady_ns;
+	else if (ack->delay_ns > 0 && ack->delay_ns <= rtt_ns - minimum)
 		rtt_ns -= ack->delay_ns;
 	nopal_share(session, part, RTT_ESTIMATION_MINIMUM, minimum);
 	nopal_share(session, part, RTT_ESTIMATION_LATEST, rtt_ns);
@@ -202,5 +238,6 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 						     "status" },
 			{ 0 } },
 	.bindings = rtt_estimation_bindings,
+	.state_size = sizeof(struct rtt_estimation),
 	.open = rtt_estimation_open,
 };
