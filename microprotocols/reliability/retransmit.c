@@ -51,8 +51,9 @@ static enum nopal_verdict retransmit_on_timeout(struct nopal_session *session,
 
 	nopal_set(segment, part, RETRANSMIT_OVERDUE, overdue);
 	if (overdue >= (uint64_t)set->attempts)
-		nopal_session_break(session, NOPAL_GAVE_UP,
-				    "a segment used up its attempts");
+		nopal_session_break(
+			session, NOPAL_GAVE_UP,
+			"the peer fell silent: a segment used up its attempts");
 	else
 		nopal_segment_resend(session, part, segment);
 	return NOPAL_CONTINUE;
