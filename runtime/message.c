@@ -8,7 +8,10 @@
 
 #include "session.h"
 
-enum { FRAGMENTS_AT_FIRST = 16 };
+enum {
+	FRAGMENTS_AT_FIRST = 64, /* what 64 KiB take */
+	SPARE_FRAGMENTS = 64,	 /* as many messages at once reuse them */
+};
 
 struct nopal_message *nopal_message_find(struct nopal_session *session,
 					 struct nopal_handle handle)
@@ -50,20 +53,41 @@ static struct nopal_message *message_make(struct nopal_core *core,
 	return message;
 }
 
-/* Room for fragments is kept and used again by the next long message. */
+/* Room for fragments is kept and used again by the next long message: a list
+ * through the first body of each, whose length is its room. */
 static void fragments_free(struct nopal_core *core,
 			   struct nopal_message *message)
 {
-	if (message->fragment == &message->one)
+	struct nopal_body *spare = message->fragment;
+
+	if (spare == &message->one)
 		return;
-	if (core->spare_fragments &&
-	    core->spare_room >= message->fragments_room) {
-		nopal_free(&core->session, message->fragment);
+	if (core->spare_count == SPARE_FRAGMENTS) {
+		nopal_free(&core->session, spare);
 		return;
 	}
-	nopal_free(&core->session, core->spare_fragments);
-	core->spare_fragments = message->fragment;
-	core->spare_room = message->fragments_room;
+	*spare = (struct nopal_body){
+		.bytes = (const uint8_t *)core->spare_fragments,
+		.length = message->fragments_room,
+	};
+	core->spare_fragments = spare;
+	core->spare_count++;
+}
+
+/* Room for at least `room` bodies, zeroed; says in `ret_room` for how many. */
+static struct nopal_body *fragments_take(struct nopal_core *core, uint32_t room,
+					 uint32_t *ret_room)
+{
+	struct nopal_body *spare = core->spare_fragments;
+
+	*ret_room = room;
+	if (!spare || spare->length < room)
+		return nopal_alloc(&core->session, room * sizeof(*spare));
+	*ret_room = spare->length;
+	core->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
+	core->spare_count--;
+	memset(spare, 0, *ret_room * sizeof(*spare));
+	return spare;
 }
 
 void nopal__message_free(struct nopal_core *core, struct nopal_message *message)
@@ -318,14 +342,7 @@ static bool fragments_grow(struct nopal_core *core,
 
 	while (room <= index)
 		room *= 2;
-	if (core->spare_fragments && core->spare_room >= room) {
-		grown = core->spare_fragments;
-		room = core->spare_room;
-		core->spare_fragments = NULL;
-		memset(grown, 0, room * sizeof(*grown));
-	} else {
-		grown = nopal_alloc(&core->session, room * sizeof(*grown));
-	}
+	grown = fragments_take(core, room, &room);
 	if (!grown)
 		return false;
 	memcpy(grown, message->fragment,

@@ -123,8 +123,8 @@ struct nopal_core {
 	struct nopal_handle
 		*waiting_open; /* messages sent before SESSION_OPENED */
 	uint32_t waiting_open_count, waiting_open_room;
-	struct nopal_body *spare_fragments;
-	uint32_t spare_room;
+	struct nopal_body *spare_fragments; /* message.c: a list */
+	uint32_t spare_count;
 	uint32_t unfinished; /* outgoing messages whose fate is open */
 	uint64_t unfinished_bytes;
 	struct nopal_departures departures;
