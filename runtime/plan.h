@@ -102,6 +102,7 @@ struct nopal_layer {
 		session_bytes; /* of one instance: core, states, shared, serials */
 	uint32_t shared_at;    /* offset of the shared variables in it */
 	uint8_t packet_number_slot; /* 0: nobody in the layer reads it */
+	struct nopal_header coded;  /* of data, for redundancy to code over */
 	const struct nopal_part *connection; /* role; NULL: nobody */
 };
 

@@ -236,6 +236,19 @@ static void headers_make(struct nopal_plan *plan)
 	}
 }
 
+/* What differs from departure to departure is no part of what is coded. */
+static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
+{
+	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;
+
+	for (unsigned i = 0; i < data->count; i++)
+		if (data->fields[i].slot != layer->packet_number_slot) {
+			layer->coded.fields[layer->coded.count++] =
+				data->fields[i];
+			layer->coded.bytes += data->fields[i].bytes;
+		}
+}
+
 int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	struct slots slots = { .plan = plan };
@@ -269,6 +282,8 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		return -1;
 	}
 	headers_make(plan);
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		coded_make(plan, &plan->layers[l]);
 	return 0;
 }
 

@@ -76,21 +76,6 @@ static inline uint64_t get(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
-/* What differs from departure to departure is no part of what is coded. */
-static struct nopal_header coded_header(const struct nopal_core *core)
-{
-	struct nopal_header header = { 0 };
-	const struct nopal_header *data =
-		&core->plan->kinds[NOPAL_KIND_DATA].header;
-
-	for (unsigned i = 0; i < data->count; i++)
-		if (data->fields[i].slot != core->layer->packet_number_slot) {
-			header.fields[header.count++] = data->fields[i];
-			header.bytes += data->fields[i].bytes;
-		}
-	return header;
-}
-
 static uint8_t *put_fields(const struct nopal_header *header,
 			   const struct nopal_segment *segment, uint8_t *at)
 {
@@ -220,12 +205,12 @@ uint32_t nopal_segment_pack(struct nopal_session *session,
 			    const struct nopal_segment *segment, uint8_t *bytes,
 			    uint32_t room)
 {
-	const struct nopal_header header = coded_header(nopal__core(session));
-	uint32_t length = header.bytes + segment->body.length;
+	const struct nopal_header *header = &nopal__core(session)->layer->coded;
+	uint32_t length = header->bytes + segment->body.length;
 
 	if (length > room)
 		return 0;
-	bytes = put_fields(&header, segment, bytes);
+	bytes = put_fields(header, segment, bytes);
 	if (segment->body.length)
 		memcpy(bytes, segment->body.bytes, segment->body.length);
 	return length;
@@ -236,13 +221,13 @@ struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
 					   uint32_t length)
 {
 	struct nopal_core *core = nopal__core(session);
-	const struct nopal_header header = coded_header(core);
+	const struct nopal_header *header = &core->layer->coded;
 	struct nopal_segment *segment;
 	struct nopal_buffer *buffer;
 
-	if (length < header.bytes)
+	if (length < header->bytes)
 		return NULL;
-	buffer = nopal_body_buffer(session, length - header.bytes);
+	buffer = nopal_body_buffer(session, length - header->bytes);
 	segment = buffer ? nopal__segment_make(core, NOPAL_KIND_DATA) : NULL;
 	if (!segment) {
 		nopal_buffer_unref(buffer);
@@ -250,10 +235,10 @@ struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
 	}
 	segment->incoming = true;
 	segment->departed_ns = session->now_ns;
-	get_fields(core, &header, segment, bytes);
-	memcpy(buffer->bytes, bytes + header.bytes, length - header.bytes);
+	get_fields(core, header, segment, bytes);
+	memcpy(buffer->bytes, bytes + header->bytes, length - header->bytes);
 	segment->body = (struct nopal_body){ buffer, buffer->bytes,
-					     length - header.bytes };
+					     length - header->bytes };
 	core->counters.segments_rebuilt++;
 	return segment;
 }
@@ -268,7 +253,7 @@ uint32_t nopal_pack_limit(const struct nopal_session *session)
 {
 	const struct nopal_core *core = nopal__core(session);
 
-	return coded_header(core).bytes + core->plan->body_bytes;
+	return core->layer->coded.bytes + core->plan->body_bytes;
 }
 
 uint32_t nopal_body_limit(const struct nopal_session *session)
