@@ -28,27 +28,12 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
-{
-	(void)state;
-	bench_close();
-	return 0;
-}
-
-static struct nopal_segment *want(uint32_t length)
-{
-	struct nopal_segment *segment = bench_segment(length);
-
-	bench_raise(NOPAL_SEGMENT_TO_NET, segment);
-	return segment;
-}
-
 static void test_no_rate_is_no_limit(void **state)
 {
 	(void)state;
 	set_rate(0);
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(want(BENCH_BODY)->departures, 1);
+		assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
 	bench_turn_end();
 	assert_int_equal(bench.timer[0], NOPAL_NEVER);
 }
@@ -57,7 +42,7 @@ static void test_a_full_bucket_goes_at_once(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 10; i++)
-		want(BENCH_BODY);
+		bench_want(BENCH_BODY);
 	assert_int_equal(bench.left_count, BURST / BENCH_BODY);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, BURST / BENCH_BODY);
@@ -68,7 +53,7 @@ static void test_then_one_quantum_a_timer(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 10; i++)
-		want(BENCH_BODY);
+		bench_want(BENCH_BODY);
 	bench_turn_end();
 	bench_pass(2 * BODY_NS - 1000);
 	assert_int_equal(bench.left_count, 4);
@@ -86,7 +71,7 @@ static void test_a_quantum_is_at_least_a_millisecond(void **state)
 	(void)state;
 	set_rate(800 * INT64_C(1000000)); /* 100 bodies a millisecond */
 	for (int i = 0; i < 1000; i++)
-		want(BENCH_BODY);
+		bench_want(BENCH_BODY);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 200);
 	bench_pass(NOPAL_MILLISECOND + 1000);
@@ -99,7 +84,7 @@ static void test_late_by_a_quantum_loses_nothing(void **state)
 
 	(void)state;
 	for (int i = 0; i < 1000; i++)
-		want(BENCH_BODY);
+		bench_want(BENCH_BODY);
 	bench_turn_end();
 	for (int i = 0; i < 100; i++) {
 		bench.session->now_ns = bench.timer[0] + 2 * BODY_NS - 1000;
@@ -113,7 +98,7 @@ static void test_resends_go_first(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 6; i++)
-		want(BENCH_BODY);
+		bench_want(BENCH_BODY);
 	bench_lose(bench.segment[0]);
 	bench_turn_end();
 	bench_pass(NOPAL_SECOND);
@@ -127,7 +112,7 @@ static void test_a_higher_rate_counts_at_once(void **state)
 	(void)state;
 	set_rate(8000); /* a body a second */
 	for (int i = 0; i < 40; i++)
-		want(BENCH_BODY);
+		bench_want(BENCH_BODY);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 4);
 	bench_pass(NOPAL_MILLISECOND);
@@ -141,7 +126,7 @@ static void test_no_rate_lets_all_go(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 40; i++)
-		want(BENCH_BODY);
+		bench_want(BENCH_BODY);
 	bench_turn_end();
 	set_rate(0);
 	bench_turn_end();
@@ -153,7 +138,7 @@ static void test_slow_rates_lose_no_fraction(void **state)
 	(void)state;
 	set_rate(1000); /* a bit each millisecond, a body in 8 s */
 	for (int i = 0; i < 14; i++)
-		want(BENCH_BODY);
+		bench_want(BENCH_BODY);
 	for (int i = 0; i < 801000; i++) {
 		bench_pass(100 * NOPAL_MICROSECOND);
 		bench_turn_end();
@@ -235,7 +220,7 @@ static void test_a_resend_passes_what_is_kept_back(void **state)
 	struct nopal_segment *kept;
 
 	(void)state;
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	kept = bench_segment(BENCH_BODY);
 	kept->waiting[NOPAL_SEND] |= BENCH_OTHERS;
 	bench_raise(NOPAL_SEGMENT_TO_NET, kept);
@@ -268,9 +253,9 @@ static void test_longer_than_a_quantum(void **state)
 	(void)state;
 	*bench_parameter("quantum") = BENCH_BODY;
 	set_rate(8 * MBIT / 100);
-	want(BENCH_BODY);
-	want(BENCH_BODY);
-	want(BENCH_BODY + BENCH_BODY / 2);
+	bench_want(BENCH_BODY);
+	bench_want(BENCH_BODY);
+	bench_want(BENCH_BODY + BENCH_BODY / 2);
 	bench_turn_end();
 	while (bench.left_count < 3 && wakes < 10) {
 		bench_pass(bench.timer[0] - bench.session->now_ns);
@@ -290,11 +275,11 @@ static void test_absurd_rates(void **state)
 		set_rate(rates[i]);
 		bench_turn_end();
 		for (int j = 0; j < 100; j++)
-			assert_int_equal(want(BENCH_BODY)->departures, 1);
+			assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
 	}
 	set_rate(1000 * NOPAL_SECOND);
 	for (int j = 0; j < 100; j++)
-		want(BENCH_BODY);
+		bench_want(BENCH_BODY);
 	bench_turn_end();
 	bench_pass(NOPAL_SECOND);
 	assert_int_equal(bench.left_count, 500);
@@ -320,7 +305,7 @@ static void random_step(void)
 	case 0:
 	case 1:
 		if (bench.segments < BENCH_SEGMENTS)
-			want((uint32_t)(bench_draw() % BENCH_BODY) + 1);
+			bench_want((uint32_t)(bench_draw() % BENCH_BODY) + 1);
 		break;
 	case 2:
 		segment = bench.segments
@@ -368,7 +353,8 @@ static void test_every_interval_keeps_the_rate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
 		TEST(test_no_rate_is_no_limit),
 		TEST(test_a_full_bucket_goes_at_once),
 		TEST(test_then_one_quantum_a_timer),

@@ -25,28 +25,13 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
-{
-	(void)state;
-	bench_close();
-	return 0;
-}
-
-static struct nopal_segment *want(uint32_t length)
-{
-	struct nopal_segment *segment = bench_segment(length);
-
-	bench_raise(NOPAL_SEGMENT_TO_NET, segment);
-	return segment;
-}
-
 static void test_leaves_at_once_where_there_is_room(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(want(BENCH_BODY)->departures, 1);
+		assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
 	assert_int_equal(in_flight(), 3 * BENCH_BODY);
-	assert_int_equal(want(1)->departures, 0);
+	assert_int_equal(bench_want(1)->departures, 0);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 3);
 }
@@ -55,8 +40,8 @@ static void test_the_last_byte_counts(void **state)
 {
 	(void)state;
 	set_window(2 * BENCH_BODY - 1);
-	want(BENCH_BODY);
-	assert_int_equal(want(BENCH_BODY)->departures, 0);
+	bench_want(BENCH_BODY);
+	assert_int_equal(bench_want(BENCH_BODY)->departures, 0);
 	set_window(2 * BENCH_BODY);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 2);
@@ -66,8 +51,8 @@ static void test_one_may_always_fly(void **state)
 {
 	(void)state;
 	set_window(0);
-	assert_int_equal(want(BENCH_BODY)->departures, 1);
-	assert_int_equal(want(BENCH_BODY)->departures, 0);
+	assert_int_equal(bench_want(BENCH_BODY)->departures, 1);
+	assert_int_equal(bench_want(BENCH_BODY)->departures, 0);
 	bench_done(bench.segment[0]);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 2);
@@ -77,10 +62,10 @@ static void test_order_is_kept_and_nobody_overtakes(void **state)
 {
 	(void)state;
 	set_window(1500);
-	want(BENCH_BODY);
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	/* It would fit, but it is not its turn. */
-	assert_int_equal(want(10)->departures, 0);
+	assert_int_equal(bench_want(10)->departures, 0);
 	bench_done(bench.segment[0]);
 	bench_turn_end();
 	assert_int_equal(bench.left_count, 3);
@@ -92,7 +77,7 @@ static void test_resends_go_first(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 4; i++)
-		want(BENCH_BODY);
+		bench_want(BENCH_BODY);
 	set_window(BENCH_BODY);
 	bench_lose(bench.segment[0]);
 	assert_int_equal(in_flight(), 2 * BENCH_BODY);
@@ -107,7 +92,7 @@ static void test_resends_go_first(void **state)
 static void test_a_resend_leaves_at_once_where_there_is_room(void **state)
 {
 	(void)state;
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	bench_lose(bench.segment[0]);
 	assert_int_equal(bench.segment[0]->departures, 2);
 	assert_int_equal(in_flight(), BENCH_BODY);
@@ -116,7 +101,7 @@ static void test_a_resend_leaves_at_once_where_there_is_room(void **state)
 static void test_charge_is_given_back_once(void **state)
 {
 	(void)state;
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	bench_raise(NOPAL_SEGMENT_LOST, bench.segment[0]);
 	assert_int_equal(in_flight(), 0);
 	bench_raise(NOPAL_SEGMENT_TIMEOUT, bench.segment[0]);
@@ -128,9 +113,9 @@ static void test_a_segment_done_in_the_queue_never_leaves(void **state)
 {
 	(void)state;
 	set_window(BENCH_BODY);
-	want(BENCH_BODY);
-	want(BENCH_BODY);
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
+	bench_want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	bench_done(bench.segment[1]);
 	bench_done(bench.segment[0]);
 	bench_turn_end();
@@ -143,9 +128,9 @@ static void test_a_stale_handle_is_skipped(void **state)
 {
 	(void)state;
 	set_window(BENCH_BODY);
-	want(BENCH_BODY);
-	want(BENCH_BODY);
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
+	bench_want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	bench.segment[1]->handle.generation += 2;
 	bench_done(bench.segment[0]);
 	bench_turn_end();
@@ -171,12 +156,12 @@ static void test_what_another_gate_holds_takes_no_window(void **state)
 
 static void test_a_kept_back_resend_does_not_stop_the_rest(void **state)
 {
-	struct nopal_segment *segment = want(BENCH_BODY);
+	struct nopal_segment *segment = bench_want(BENCH_BODY);
 
 	(void)state;
-	want(BENCH_BODY);
-	want(BENCH_BODY);
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
+	bench_want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	bench_raise(NOPAL_SEGMENT_LOST, segment);
 	segment->waiting[NOPAL_SEND] |= BENCH_OTHERS;
 	segment->wanted = true;
@@ -197,14 +182,14 @@ static void test_app_limited(void **state)
 	(void)state;
 	bench_turn_end();
 	assert_int_equal(*limited, 1);
-	want(BENCH_BODY);
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	bench_turn_end();
 	assert_int_equal(*limited, 1);
-	want(1); /* less than a full segment of room is left */
+	bench_want(1); /* less than a full segment of room is left */
 	bench_turn_end();
 	assert_int_equal(*limited, 0);
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	bench_turn_end();
 	assert_int_equal(*limited, 0);
 }
@@ -229,9 +214,9 @@ static void test_no_memory_ends_the_session(void **state)
 {
 	(void)state;
 	set_window(0);
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	bench.no_memory = true;
-	want(BENCH_BODY);
+	bench_want(BENCH_BODY);
 	assert_int_equal(bench.broke, 1);
 }
 
@@ -338,7 +323,8 @@ static void test_random_events_keep_the_window(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
 		TEST(test_leaves_at_once_where_there_is_room),
 		TEST(test_the_last_byte_counts),
 		TEST(test_one_may_always_fly),

@@ -22,13 +22,6 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
-{
-	(void)state;
-	bench_close();
-	return 0;
-}
-
 static struct nopal_segment *want(uint64_t number)
 {
 	struct nopal_segment *segment = bench_segment(SEG);
@@ -535,7 +528,8 @@ static void test_loop_nearly_all_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, set_up, bench_tear_down)
 		TEST(test_begins_with_the_initial_grant),
 		TEST(test_a_window_lets_go_in_order),
 		TEST(test_an_edge_never_retreats),

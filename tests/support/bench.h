@@ -432,4 +432,21 @@ static inline void bench_close(void)
 	free(bench.session);
 }
 
+/* As a fixture. */
+static inline int bench_tear_down(void **state)
+{
+	(void)state;
+	bench_close();
+	return 0;
+}
+
+/* A segment that asks to leave for the first time. */
+static inline struct nopal_segment *bench_want(uint32_t length)
+{
+	struct nopal_segment *segment = bench_segment(length);
+
+	bench_raise(NOPAL_SEGMENT_TO_NET, segment);
+	return segment;
+}
+
 #endif
