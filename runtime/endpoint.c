@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint.c -- one UDP port: demultiplexing by session id, trains on the way
- * out, sessions' ids, listeners.
+ * endpoint.c -- one UDP port: demultiplexing by session id, sessions' ids,
+ * listeners, departures that wait for the kernel.
  */
 #include <errno.h>
 #include <string.h>
@@ -147,116 +147,6 @@ void nopal__endpoint_forget(struct nopal_core *bottom)
 	endpoint->port.counters.sessions--;
 }
 
-/* ------------------------------------------------------------ trains going out */
-
-static void transmitted(struct nopal_endpoint *endpoint,
-			enum nopal_transmitted how)
-{
-	struct nopal_endpoint_counters *counters = &endpoint->port.counters;
-
-	if (how == NOPAL_BUSY) {
-		endpoint->busy = true;
-		counters->busy++;
-		return;
-	}
-	counters->trains_out++;
-	counters->datagrams_out += endpoint->train_count;
-	if (how != NOPAL_TRANSMITTED)
-		counters->soft_errors++;
-	endpoint->train_length = endpoint->train_count = 0;
-	endpoint->train_closed = false;
-}
-
-void nopal__endpoint_flush(struct nopal_endpoint *endpoint)
-{
-	struct nopal_train train = { &endpoint->train_to, endpoint->train,
-				     endpoint->train_length,
-				     endpoint->train_stride };
-
-	if (endpoint->train_count && !endpoint->busy)
-		transmitted(endpoint,
-			    endpoint->port.world->ops->transmit(
-				    endpoint->port.world, endpoint, &train));
-}
-
-static bool train_takes(const struct nopal_endpoint *endpoint,
-			const struct nopal_core *core, uint32_t bytes)
-{
-	return endpoint->train_of == core && !endpoint->train_closed &&
-	       bytes <= endpoint->train_stride &&
-	       endpoint->train_length + bytes <= NOPAL_TRAIN_BYTES &&
-	       endpoint->train_count < NOPAL_TRAIN_DATAGRAMS;
-}
-
-bool nopal__train_ready(struct nopal_core *core, uint32_t bytes)
-{
-	struct nopal_endpoint *endpoint = core->endpoint;
-
-	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
-		nopal__endpoint_flush(endpoint);
-	return !endpoint->busy;
-}
-
-/* NULL: the kernel is busy, the datagram is dropped like one lost on the way. */
-static uint8_t *train_room(struct nopal_endpoint *endpoint,
-			   struct nopal_core *core,
-			   const struct nopal_address *to, uint32_t bytes)
-{
-	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
-		nopal__endpoint_flush(endpoint);
-	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
-		return NULL;
-	if (endpoint->train_count == 0) {
-		endpoint->train_of = core;
-		endpoint->train_to = *to;
-		endpoint->train_stride = bytes;
-	}
-	if (!endpoint->unflushed) {
-		endpoint->unflushed = true;
-		endpoint->next_unflushed = endpoint->port.world->unflushed;
-		endpoint->port.world->unflushed = endpoint;
-	}
-	return endpoint->train + endpoint->train_length;
-}
-
-static void train_add(struct nopal_endpoint *endpoint, uint32_t bytes)
-{
-	endpoint->train_length += bytes;
-	endpoint->train_count++;
-	endpoint->train_closed = bytes < endpoint->train_stride;
-}
-
-uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes)
-{
-	return train_room(core->endpoint, core, &core->peer, bytes);
-}
-
-void nopal__train_add(struct nopal_core *core, uint32_t bytes)
-{
-	core->counters.datagrams_out++;
-	core->counters.datagram_bytes_out += bytes;
-	train_add(core->endpoint, bytes);
-}
-
-/* A datagram of no session: a train of its own. */
-void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
-			    const struct nopal_address *to,
-			    const uint8_t *bytes, uint32_t length)
-{
-	uint8_t *room;
-
-	if (endpoint->train_count)
-		nopal__endpoint_flush(endpoint);
-	endpoint->train_of = NULL;
-	room = train_room(endpoint, NULL, to, length);
-	if (!room)
-		return;
-	memcpy(room, bytes, length);
-	train_add(endpoint, length);
-	nopal__endpoint_flush(endpoint);
-	endpoint->port.counters.replies++;
-}
-
 /* ---------------------------------------------------- departures that wait */
 
 void nopal__ready_push(struct nopal_core *core,
@@ -337,45 +227,6 @@ static bool is_opening(uint8_t kind)
 	return kind == NOPAL_KIND_DATA_OPENING || kind == NOPAL_KIND_CONNECT;
 }
 
-/* Before its session is open an opener cannot read numbers: only what belongs
- * to the opening is for it. */
-static bool too_early(const struct nopal_core *core, uint8_t kind)
-{
-	const struct nopal_part *connection = core->layer->connection;
-
-	return connection && core->opener && core->life == NOPAL_LIFE_OPENING &&
-	       core->plan->kinds[kind].part != connection &&
-	       kind != NOPAL_KIND_ABORT;
-}
-
-static void session_receive(struct nopal_core *core, uint8_t kind,
-			    struct nopal_buffer *buffer, uint8_t *bytes,
-			    uint32_t length)
-{
-	struct nopal_segment *segment;
-
-	core->counters.datagrams_in++;
-	core->counters.datagram_bytes_in += length;
-	nopal__touch(core);
-	core->heard_ns = core->session.now_ns;
-	if (kind == NOPAL_KIND_REPLY) {
-		nopal__reply_receive(core, buffer, bytes, length);
-		return;
-	}
-	if (too_early(core, kind))
-		return;
-	segment = nopal__unpack(core, kind, buffer, bytes, length,
-				1 + NOPAL_ID_BYTES);
-	if (!segment)
-		return;
-	if (kind != NOPAL_KIND_ABORT) {
-		nopal__segment_arrive(core, segment);
-		return;
-	}
-	nopal__segment_free(core, segment);
-	nopal__session_end(core, NOPAL_ABORTED, "the peer aborted the session");
-}
-
 static uint32_t id_of(const uint8_t *bytes)
 {
 	struct nopal_reader reader = { bytes, bytes + NOPAL_ID_BYTES, false };
@@ -407,7 +258,7 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 		endpoint->port.counters.unknown_session++;
 		return;
 	}
-	session_receive(core, kind, arrival->buffer, bytes, length);
+	nopal__session_receive(core, kind, arrival->buffer, bytes, length);
 }
 
 void nopal__endpoint_receive(struct nopal_endpoint *endpoint,

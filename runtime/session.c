@@ -354,19 +354,6 @@ void nopal__session_received(struct nopal_core *core,
 		core->callbacks->received(&core->session, message, core->user);
 }
 
-void nopal__segment_arrive(struct nopal_core *core,
-			   struct nopal_segment *segment)
-{
-	uint8_t index = core->plan->serial_of[core->layer->packet_number_slot];
-
-	nopal__record(core, NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind,
-		      segment->number, segment->packet_number);
-	if (index && segment->packet_number > core->serial[index - 1])
-		core->serial[index - 1] = segment->packet_number;
-	nopal_raise_SEGMENT_FROM_NET(&core->session, segment);
-	nopal__segment_free(core, segment);
-}
-
 /* ----------------------------------------------------------- looking at one */
 
 bool nopal_session_is_opener(const struct nopal_session *session)

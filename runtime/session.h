@@ -309,7 +309,14 @@ struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
 uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated,
 			      unsigned bytes);
 
-/* endpoint.c */
+/* arrive.c */
+void nopal__session_receive(struct nopal_core *core, uint8_t kind,
+			    struct nopal_buffer *buffer, uint8_t *bytes,
+			    uint32_t length);
+void nopal__segment_arrive(struct nopal_core *core,
+			   struct nopal_segment *segment);
+
+/* train.c */
 void nopal__endpoint_flush(struct nopal_endpoint *endpoint);
 /* Sends the train away where this datagram begins another; false: the kernel is
  * busy. */
@@ -320,6 +327,8 @@ void nopal__train_add(struct nopal_core *core, uint32_t bytes);
 void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
 			    const struct nopal_address *to,
 			    const uint8_t *bytes, uint32_t length);
+
+/* endpoint.c */
 void nopal__ready_push(struct nopal_core *core,
 		       const struct nopal_segment *segment);
 void nopal__endpoint_forget(struct nopal_core *bottom);
@@ -332,8 +341,6 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 			    uint32_t length);
 void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 			  uint8_t *bytes, uint32_t length);
-void nopal__segment_arrive(struct nopal_core *core,
-			   struct nopal_segment *segment);
 void nopal__opening_pack(struct nopal_core *core,
 			 const struct nopal_segment *segment);
 void nopal__abort_tell(struct nopal_core *core);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arrive.c -- a datagram that belongs to a session: counted, parsed, raised.
+ */
+#include "session.h"
+
+void nopal__segment_arrive(struct nopal_core *core,
+			   struct nopal_segment *segment)
+{
+	uint8_t index = core->plan->serial_of[core->layer->packet_number_slot];
+
+	nopal__record(core, NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind,
+		      segment->number, segment->packet_number);
+	if (index && segment->packet_number > core->serial[index - 1])
+		core->serial[index - 1] = segment->packet_number;
+	nopal_raise_SEGMENT_FROM_NET(&core->session, segment);
+	nopal__segment_free(core, segment);
+}
+
+/* Before its session is open an opener cannot read numbers: only what belongs
+ * to the opening is for it. */
+static bool too_early(const struct nopal_core *core, uint8_t kind)
+{
+	const struct nopal_part *connection = core->layer->connection;
+
+	return connection && core->opener && core->life == NOPAL_LIFE_OPENING &&
+	       core->plan->kinds[kind].part != connection &&
+	       kind != NOPAL_KIND_ABORT;
+}
+
+void nopal__session_receive(struct nopal_core *core, uint8_t kind,
+			    struct nopal_buffer *buffer, uint8_t *bytes,
+			    uint32_t length)
+{
+	struct nopal_segment *segment;
+
+	core->counters.datagrams_in++;
+	core->counters.datagram_bytes_in += length;
+	nopal__touch(core);
+	core->heard_ns = core->session.now_ns;
+	if (kind == NOPAL_KIND_REPLY) {
+		nopal__reply_receive(core, buffer, bytes, length);
+		return;
+	}
+	if (too_early(core, kind))
+		return;
+	segment = nopal__unpack(core, kind, buffer, bytes, length,
+				1 + NOPAL_ID_BYTES);
+	if (!segment)
+		return;
+	if (kind != NOPAL_KIND_ABORT) {
+		nopal__segment_arrive(core, segment);
+		return;
+	}
+	nopal__segment_free(core, segment);
+	nopal__session_end(core, NOPAL_ABORTED, "the peer aborted the session");
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * train.c -- trains on the way out: datagrams of one size to one address, built
+ * in the endpoint's buffer and handed to the world together.
+ */
+#include <string.h>
+
+#include "session.h"
+
+static void transmitted(struct nopal_endpoint *endpoint,
+			enum nopal_transmitted how)
+{
+	struct nopal_endpoint_counters *counters = &endpoint->port.counters;
+
+	if (how == NOPAL_BUSY) {
+		endpoint->busy = true;
+		counters->busy++;
+		return;
+	}
+	counters->trains_out++;
+	counters->datagrams_out += endpoint->train_count;
+	if (how != NOPAL_TRANSMITTED)
+		counters->soft_errors++;
+	endpoint->train_length = endpoint->train_count = 0;
+	endpoint->train_closed = false;
+}
+
+void nopal__endpoint_flush(struct nopal_endpoint *endpoint)
+{
+	struct nopal_train train = { &endpoint->train_to, endpoint->train,
+				     endpoint->train_length,
+				     endpoint->train_stride };
+
+	if (endpoint->train_count && !endpoint->busy)
+		transmitted(endpoint,
+			    endpoint->port.world->ops->transmit(
+				    endpoint->port.world, endpoint, &train));
+}
+
+static bool train_takes(const struct nopal_endpoint *endpoint,
+			const struct nopal_core *core, uint32_t bytes)
+{
+	return endpoint->train_of == core && !endpoint->train_closed &&
+	       bytes <= endpoint->train_stride &&
+	       endpoint->train_length + bytes <= NOPAL_TRAIN_BYTES &&
+	       endpoint->train_count < NOPAL_TRAIN_DATAGRAMS;
+}
+
+bool nopal__train_ready(struct nopal_core *core, uint32_t bytes)
+{
+	struct nopal_endpoint *endpoint = core->endpoint;
+
+	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+		nopal__endpoint_flush(endpoint);
+	return !endpoint->busy;
+}
+
+/* NULL: the kernel is busy, the datagram is dropped like one lost on the way. */
+static uint8_t *train_room(struct nopal_endpoint *endpoint,
+			   struct nopal_core *core,
+			   const struct nopal_address *to, uint32_t bytes)
+{
+	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+		nopal__endpoint_flush(endpoint);
+	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+		return NULL;
+	if (endpoint->train_count == 0) {
+		endpoint->train_of = core;
+		endpoint->train_to = *to;
+		endpoint->train_stride = bytes;
+	}
+	if (!endpoint->unflushed) {
+		endpoint->unflushed = true;
+		endpoint->next_unflushed = endpoint->port.world->unflushed;
+		endpoint->port.world->unflushed = endpoint;
+	}
+	return endpoint->train + endpoint->train_length;
+}
+
+static void train_add(struct nopal_endpoint *endpoint, uint32_t bytes)
+{
+	endpoint->train_length += bytes;
+	endpoint->train_count++;
+	endpoint->train_closed = bytes < endpoint->train_stride;
+}
+
+uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes)
+{
+	return train_room(core->endpoint, core, &core->peer, bytes);
+}
+
+void nopal__train_add(struct nopal_core *core, uint32_t bytes)
+{
+	core->counters.datagrams_out++;
+	core->counters.datagram_bytes_out += bytes;
+	train_add(core->endpoint, bytes);
+}
+
+/* A datagram of no session: a train of its own. */
+void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
+			    const struct nopal_address *to,
+			    const uint8_t *bytes, uint32_t length)
+{
+	uint8_t *room;
+
+	if (endpoint->train_count)
+		nopal__endpoint_flush(endpoint);
+	endpoint->train_of = NULL;
+	room = train_room(endpoint, NULL, to, length);
+	if (!room)
+		return;
+	memcpy(room, bytes, length);
+	train_add(endpoint, length);
+	nopal__endpoint_flush(endpoint);
+	endpoint->port.counters.replies++;
+}
