@@ -7,7 +7,9 @@
 void nopal__segment_arrive(struct nopal_core *core,
 			   struct nopal_segment *segment)
 {
-	uint8_t index = core->plan->serial_of[core->layer->packet_number_slot];
+	uint8_t index =
+		nopal__plan(core)
+			->serial_of[nopal__layer(core)->packet_number_slot];
 
 	nopal__record(core, NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind,
 		      segment->number, segment->packet_number);
@@ -21,10 +23,10 @@ void nopal__segment_arrive(struct nopal_core *core,
  * to the opening is for it. */
 static bool too_early(const struct nopal_core *core, uint8_t kind)
 {
-	const struct nopal_part *connection = core->layer->connection;
+	const struct nopal_part *connection = nopal__layer(core)->connection;
 
 	return connection && core->opener && core->life == NOPAL_LIFE_OPENING &&
-	       core->plan->kinds[kind].part != connection &&
+	       nopal__plan(core)->kinds[kind].part != connection &&
 	       kind != NOPAL_KIND_ABORT;
 }
 

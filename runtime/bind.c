@@ -4,7 +4,8 @@
  *
  * A session starts with its plan's calls.  The first bind gives it calls of its
  * own; every change makes a new array and leaves the old one to the session's
- * memory, so a raise in progress keeps the handlers it began with.
+ * memory, so a raise in progress keeps the handlers it began with.  From then on
+ * the session is interpreted, even where its plan has a fused unit.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,6 +22,7 @@ static struct nopal_own_calls *own_calls(struct nopal_core *core)
 		return NULL;
 	memcpy(core->own->calls, core->layer->calls, sizeof(core->own->calls));
 	core->calls = core->own->calls;
+	core->fused = NULL; /* a raise in progress goes on as it began */
 	return core->own;
 }
 

@@ -258,7 +258,12 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 		endpoint->port.counters.unknown_session++;
 		return;
 	}
-	nopal__session_receive(core, kind, arrival->buffer, bytes, length);
+	if (core->fused)
+		core->fused->receive(core, kind, arrival->buffer, bytes,
+				     length);
+	else
+		nopal__session_receive(core, kind, arrival->buffer, bytes,
+				       length);
 }
 
 void nopal__endpoint_receive(struct nopal_endpoint *endpoint,

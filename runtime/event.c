@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.c -- raising events: a loop over a flat array of calls.
+ * event.c -- raising events: a loop over a flat array of calls, or, in a fused
+ * unit, calls by name.
  *
  * Synchronous raises nest, depth first.  A segment or message is pinned for the
  * length of each raise about it, so that no handler sees it freed.  Queued
@@ -181,28 +182,71 @@ static inline void go_on(struct nopal_session *session, enum nopal_event event,
 	}
 }
 
+/* How an event's handlers are called until one says stop: by the session's table
+ * here; by name in a fused unit, which writes call_all_EVENT itself. */
+#ifdef NOPAL_FUSED_LAYERS
+static inline bool is_elsewhere(const struct nopal_core *core)
+{
+	return !core->fused;
+}
+
+static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
+{
+	(void)core;
+	return &nopal__interpreter;
+}
+#else
+static inline bool is_elsewhere(const struct nopal_core *core)
+{
+	return core->fused != NULL;
+}
+
+static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
+{
+	return core->fused;
+}
+
+#define EVENT(name, type, doc)                                                 \
+	static inline bool call_all_##name(struct nopal_session *session,      \
+					   type *subject)                      \
+	{                                                                      \
+		const struct nopal_calls *calls =                              \
+			&nopal__core(session)->calls[NOPAL_##name][BY_SUBJECT( \
+				subject, kind_of)(subject)];                   \
+		const struct nopal_call *call = calls->call;                   \
+                                                                               \
+		for (uint32_t left = calls->count; left; left--, call++)       \
+			if (call->run.name(session, call->part, subject) ==    \
+			    NOPAL_STOP)                                        \
+				return true;                                   \
+		return false;                                                  \
+	}
+#include "events.def"
+#undef EVENT
+
+const struct nopal_fused nopal__interpreter = {
+#define EVENT(name, type, doc) .name = nopal_raise_##name,
+#include "events.def"
+#undef EVENT
+};
+#endif
+
 #define EVENT(name, type, doc)                                                 \
 	void nopal_raise_##name(struct nopal_session *session, type *subject)  \
 	{                                                                      \
 		struct nopal_core *core = nopal__core(session);                \
-		const struct nopal_calls *calls;                               \
-		bool stopped = false;                                          \
                                                                                \
+		if (is_elsewhere(core)) {                                      \
+			elsewhere(core)->name(session, subject);               \
+			return;                                                \
+		}                                                              \
 		if (!raise_begin(core, NOPAL_##name,                           \
 				 BY_SUBJECT(subject, number_of)(subject)))     \
 			return;                                                \
 		count_before(core, NOPAL_##name);                              \
-		calls = &core->calls[NOPAL_##name]                             \
-				    [BY_SUBJECT(subject, kind_of)(subject)];   \
 		BY_SUBJECT(subject, pin)(subject);                             \
-		for (uint32_t i = 0, n = calls->count; i < n && !stopped;      \
-		     i++) {                                                    \
-			const struct nopal_call *call = &calls->call[i];       \
-                                                                               \
-			stopped = call->run.name(session, call->part,          \
-						 subject) == NOPAL_STOP;       \
-		}                                                              \
-		go_on(session, NOPAL_##name, subject, stopped);                \
+		go_on(session, NOPAL_##name, subject,                          \
+		      call_all_##name(session, subject));                      \
 		BY_SUBJECT(subject, unpin)(core, subject);                     \
 		raise_end(core);                                               \
 	}

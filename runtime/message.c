@@ -49,7 +49,7 @@ static struct nopal_message *message_make(struct nopal_core *core,
 	message->fragment = &message->one;
 	message->fragments_room = 1;
 	memset(message->attribute, 0,
-	       core->plan->slot_count * sizeof(uint64_t));
+	       nopal__plan(core)->slot_count * sizeof(uint64_t));
 	return message;
 }
 
@@ -213,7 +213,7 @@ static int send_refusal(struct nopal_core *core, uint64_t length)
 {
 	if (core->life != NOPAL_LIFE_OPENING && core->life != NOPAL_LIFE_OPEN)
 		return -EPIPE;
-	if (length > core->plan->message_limit)
+	if (length > nopal__plan(core)->message_limit)
 		return -EMSGSIZE;
 	if (core->unfinished &&
 	    core->unfinished_bytes + length > core->budget.send_bytes) {
@@ -239,9 +239,9 @@ static int message_send(struct nopal_core *core, struct nopal_body body,
 	if (from) {
 		message->above = from->handle;
 		memcpy(message->attribute, from->attribute,
-		       core->plan->slot_count * sizeof(uint64_t));
-		if (core->plan->above_kind_slot)
-			message->attribute[core->plan->above_kind_slot] =
+		       nopal__plan(core)->slot_count * sizeof(uint64_t));
+		if (nopal__plan(core)->above_kind_slot)
+			message->attribute[nopal__plan(core)->above_kind_slot] =
 				from->kind;
 	}
 	core->unfinished++;
@@ -325,9 +325,9 @@ struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 		return NULL;
 	}
 	message->incoming = true;
-	message->waiting = core->layer->deliver;
+	message->waiting = nopal__layer(core)->deliver;
 	memcpy(message->attribute, first->attribute,
-	       core->plan->slot_count * sizeof(uint64_t));
+	       nopal__plan(core)->slot_count * sizeof(uint64_t));
 	if (message->waiting)
 		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_DELIVER,
 			      message->number, message->waiting);

@@ -104,6 +104,19 @@ uint32_t nopal_plan_body_bytes(const struct nopal_plan *plan);
 /* Longest message that a session of this plan takes, in bytes. */
 uint64_t nopal_plan_message_limit(const struct nopal_plan *plan);
 
+/* Fused units: a plan's handlers and the packet path compiled into one shared
+ * object NAME.fused.so, which does the same quicker.  A plan takes its unit by
+ * itself where it is in $NOPAL_FUSED, beside the config, or installed; the word
+ * `off` in $NOPAL_FUSED takes none.  Says "fused: FILE", or "interpreted: WHY". */
+const char *nopal_plan_runs(const struct nopal_plan *plan);
+/* Its sessions from now on are interpreted. */
+void nopal_plan_interpret(struct nopal_plan *plan);
+/* Writes the C source of the plan's unit; `nopal fuse` compiles it.  `sources`:
+ * files NAME.c of those microprotocols that are plugins, NULL-ended, or NULL.
+ * Negative: problems say why. */
+int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources,
+		    FILE *out, struct nopal_problems *problems);
+
 /* What a session of this plan may hold. */
 struct nopal_budget;
 const struct nopal_budget *nopal_plan_budget(const struct nopal_plan *plan);

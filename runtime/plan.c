@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "compose.h"
+#include "fused.h"
 #include "seal.h"
 #include "session.h"
 
@@ -431,6 +432,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	seal_message_limit(plan, composition->config->message_limit_bytes);
 	seal_budget(plan, &composition->config->budget);
 	nopal__seal_fields(plan);
+	nopal__fused_find(plan, composition->config->place.file);
 	return plan;
 }
 
@@ -493,5 +495,6 @@ void nopal_plan_unref(struct nopal_plan *plan)
 	free(plan->name);
 	free(plan->description);
 	free(plan->canonical);
+	free(plan->fused_text);
 	free(plan);
 }

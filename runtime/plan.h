@@ -41,6 +41,7 @@ enum {
 #define NOPAL_HOLD_BELOW (UINT32_C(1) << 31)
 
 struct nopal_composition;
+struct nopal_fused;
 
 struct nopal_call {
 	union nopal_handler run;
@@ -129,6 +130,8 @@ struct nopal_plan {
 	uint64_t message_limit;
 	struct nopal_budget budget;
 	struct nopal_composition *composition; /* owns parameters */
+	const struct nopal_fused *fused;       /* NULL: interpreted */
+	char *fused_text; /* for people: which unit, or why none */
 };
 
 #endif

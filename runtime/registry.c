@@ -71,9 +71,20 @@ static void registry_fill(void)
 {
 	static bool filled;
 
-	for (size_t i = 0; !filled && nopal__builtin[i]; i++)
-		registry_insert(nopal__builtin[i]);
+	for (size_t i = 0; !filled && nopal__builtin[i].microprotocol; i++)
+		registry_insert(nopal__builtin[i].microprotocol);
 	filled = true;
+}
+
+const char *
+nopal__builtin_sources(const struct nopal_microprotocol *microprotocol)
+{
+	const struct nopal__builtin *builtin = nopal__builtin;
+
+	while (builtin->microprotocol &&
+	       builtin->microprotocol != microprotocol)
+		builtin++;
+	return builtin->sources;
 }
 
 size_t nopal_registry_count(void)

@@ -45,7 +45,7 @@ struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
 		.departed_ns = -1,
 	};
 	memset(segment->attribute, 0,
-	       core->plan->slot_count * sizeof(uint64_t));
+	       nopal__plan(core)->slot_count * sizeof(uint64_t));
 	return segment;
 }
 
@@ -60,7 +60,8 @@ static struct nopal_segment *segment_make_carried(struct nopal_core *core,
 	segment->wanted = true;
 	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE;
 	     barrier++) {
-		segment->waiting[barrier] = core->layer->hold[barrier][kind];
+		segment->waiting[barrier] =
+			nopal__layer(core)->hold[barrier][kind];
 		if (segment->waiting[barrier])
 			nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX,
 				      (uint16_t)barrier, segment->number,
@@ -87,7 +88,7 @@ struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 	segment->body = body;
 	segment->message = message;
 	memcpy(segment->attribute, message->attribute,
-	       core->plan->slot_count * sizeof(uint64_t));
+	       nopal__plan(core)->slot_count * sizeof(uint64_t));
 	message->segments_open++;
 	return segment;
 }
@@ -258,7 +259,7 @@ void nopal_segment_settle(struct nopal_session *session,
 static bool is_tracked(const struct nopal_core *core,
 		       const struct nopal_segment *segment)
 {
-	return (core->layer->hold[NOPAL_FINISH][segment->kind]) != 0;
+	return (nopal__layer(core)->hold[NOPAL_FINISH][segment->kind]) != 0;
 }
 
 static void refuse_send(struct nopal_core *core,
@@ -288,9 +289,10 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		core->counters.resends++;
 	segment->departed_ns = core->session.now_ns;
 	segment->wanted = false;
-	segment->waiting[NOPAL_SEND] |= core->layer->rearm[segment->kind];
-	if (core->layer->packet_number_slot)
-		segment->attribute[core->layer->packet_number_slot] =
+	segment->waiting[NOPAL_SEND] |=
+		nopal__layer(core)->rearm[segment->kind];
+	if (nopal__layer(core)->packet_number_slot)
+		segment->attribute[nopal__layer(core)->packet_number_slot] =
 			segment->packet_number;
 	segment->pins++;
 	nopal_raise_SEND_SEGMENT(&core->session, segment);
@@ -378,7 +380,8 @@ struct nopal_segment *nopal_control_new(struct nopal_session *session,
 {
 	struct nopal_core *core = nopal__core(session);
 	uint8_t code = part->kind[kind];
-	bool carried = core->plan->kinds[code].class == NOPAL_KIND_CARRIED;
+	bool carried =
+		nopal__plan(core)->kinds[code].class == NOPAL_KIND_CARRIED;
 	struct nopal_buffer *buffer = control_buffer(core->endpoint, length);
 	struct nopal_segment *segment = NULL;
 

@@ -60,6 +60,7 @@ static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
 	core->layer = layer;
 	core->plan = nopal_plan_ref(plan);
 	core->calls = layer->calls;
+	core->fused = plan->fused;
 	core->endpoint = endpoint;
 	core->world = endpoint->port.world;
 	core->peer = *peer;

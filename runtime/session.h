@@ -19,6 +19,7 @@
 
 #include <stdlib.h>
 
+#include "fused.h"
 #include "hash.h"
 #include "io.h"
 #include "plan.h"
@@ -94,6 +95,7 @@ struct nopal_core {
 	const struct nopal_layer *layer;
 	struct nopal_plan *plan;
 	const struct nopal_calls (*calls)[NOPAL_KIND_ROOM];
+	const struct nopal_fused *fused; /* NULL: interpreted */
 	struct nopal_own_calls *own;
 	struct nopal_endpoint *endpoint;
 	struct nopal_world *world;
@@ -145,6 +147,31 @@ static inline struct nopal_core *
 nopal__core(const struct nopal_session *session)
 {
 	return (struct nopal_core *)(uintptr_t)session;
+}
+
+/* Its plan and layer, on the packet path: in a fused unit they are constants. */
+static inline const struct nopal_plan *
+nopal__plan(const struct nopal_core *core)
+{
+#ifdef NOPAL_FUSED_LAYERS
+	(void)core;
+	return &fused_plan;
+#else
+	return core->plan;
+#endif
+}
+
+static inline const struct nopal_layer *
+nopal__layer(const struct nopal_core *core)
+{
+#if !defined(NOPAL_FUSED_LAYERS)
+	return core->layer;
+#elif NOPAL_FUSED_LAYERS == 1
+	(void)core;
+	return fused_layer;
+#else
+	return &fused_layer[core->layer->index];
+#endif
 }
 
 struct nopal_id_table {

@@ -43,10 +43,10 @@ static bool body_of(const struct nopal_message *message,
 void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 {
 	struct nopal_core *above = core->above;
-	uint64_t kind = message->attribute[core->plan->above_kind_slot];
+	uint64_t kind = message->attribute[nopal__plan(core)->above_kind_slot];
 	struct nopal_segment *segment;
 
-	if (kind >= NOPAL_KIND_ROOM || !core->plan->kinds[kind].name) {
+	if (kind >= NOPAL_KIND_ROOM || !nopal__plan(core)->kinds[kind].name) {
 		core->counters.rx_malformed++;
 		return;
 	}
@@ -60,7 +60,7 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 	segment->incoming = true;
 	segment->departed_ns = above->session.now_ns;
 	memcpy(segment->attribute, message->attribute,
-	       core->plan->slot_count * sizeof(uint64_t));
+	       nopal__plan(core)->slot_count * sizeof(uint64_t));
 	if (above->layer->packet_number_slot)
 		segment->packet_number =
 			segment->attribute[above->layer->packet_number_slot];

@@ -9,7 +9,7 @@
 
 static uint32_t timer_count(const struct nopal_core *core)
 {
-	return core->layer->timer_count + NOPAL_TIMERS_OWN;
+	return nopal__layer(core)->timer_count + NOPAL_TIMERS_OWN;
 }
 
 int nopal__timers_init(struct nopal_core *core)
@@ -72,7 +72,7 @@ bool nopal_timer_running(struct nopal_session *session,
 
 void nopal__watchdog_start(struct nopal_core *core)
 {
-	uint32_t index = core->layer->timer_count + NOPAL_TIMER_WATCHDOG;
+	uint32_t index = nopal__layer(core)->timer_count + NOPAL_TIMER_WATCHDOG;
 
 	if (core->timers[index].deadline_ns == NOPAL_NEVER)
 		timer_set(core, index,
@@ -106,7 +106,7 @@ static void watchdog_bark(struct nopal_core *core)
 
 void nopal__silence_watch(struct nopal_core *core)
 {
-	timer_set(core, core->layer->timer_count + NOPAL_TIMER_SILENCE,
+	timer_set(core, nopal__layer(core)->timer_count + NOPAL_TIMER_SILENCE,
 		  core->heard_ns + NOPAL_SILENCE_NS);
 }
 
@@ -128,8 +128,8 @@ static void timer_fire(struct nopal_core *core, uint32_t index)
 	const struct nopal_timer_plan *timer;
 
 	core->timers[index].deadline_ns = NOPAL_NEVER;
-	if (index >= core->layer->timer_count) {
-		own_timer_fire(core, index - core->layer->timer_count);
+	if (index >= nopal__layer(core)->timer_count) {
+		own_timer_fire(core, index - nopal__layer(core)->timer_count);
 		return;
 	}
 	timer = &core->layer->timers[index];

@@ -52,7 +52,7 @@ void nopal_serial_seen(struct nopal_session *session,
 		       uint64_t value)
 {
 	struct nopal_core *core = nopal__core(session);
-	uint8_t index = core->plan->serial_of[part->attribute[which]];
+	uint8_t index = nopal__plan(core)->serial_of[part->attribute[which]];
 
 	if (index)
 		core->serial[index - 1] = value;
@@ -104,7 +104,7 @@ static void get_fields(const struct nopal_core *core,
 
 static void seal(struct nopal_core *core, uint8_t *start, uint32_t length)
 {
-	const struct nopal_part *part = core->plan->seal;
+	const struct nopal_part *part = nopal__plan(core)->seal;
 
 	if (part)
 		part->microprotocol->seal->close(&core->session, part, start,
@@ -115,7 +115,8 @@ static void seal(struct nopal_core *core, uint8_t *start, uint32_t length)
  * there is no handshake, now and then again. */
 static bool introduces(const struct nopal_core *core, uint8_t kind)
 {
-	if (kind != NOPAL_KIND_DATA || core->plan->admission || !core->opener)
+	if (kind != NOPAL_KIND_DATA || nopal__plan(core)->admission ||
+	    !core->opener)
 		return false;
 	return !core->peer_known ||
 	       core->session.now_ns - core->introduced_ns >=
@@ -128,8 +129,8 @@ static uint32_t datagram_bytes(const struct nopal_core *core,
 	return 1u + NOPAL_ID_BYTES +
 	       (introduces(core, segment->kind) ? NOPAL_FINGERPRINT_BYTES
 						: 0u) +
-	       core->plan->kinds[segment->kind].header.bytes +
-	       segment->body.length + core->plan->trailer_bytes;
+	       nopal__plan(core)->kinds[segment->kind].header.bytes +
+	       segment->body.length + nopal__plan(core)->trailer_bytes;
 }
 
 bool nopal__may_leave(struct nopal_core *core,
@@ -141,7 +142,7 @@ bool nopal__may_leave(struct nopal_core *core,
 void nopal__pack_out(struct nopal_core *core,
 		     const struct nopal_segment *segment)
 {
-	const struct nopal_plan *plan = core->plan;
+	const struct nopal_plan *plan = nopal__plan(core);
 	const struct nopal_header *header = &plan->kinds[segment->kind].header;
 	bool opening = introduces(core, segment->kind);
 	uint32_t bytes = datagram_bytes(core, segment);
@@ -167,7 +168,7 @@ struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
 				    struct nopal_buffer *buffer, uint8_t *bytes,
 				    uint32_t length, uint32_t skip)
 {
-	const struct nopal_plan *plan = core->plan;
+	const struct nopal_plan *plan = nopal__plan(core);
 	const struct nopal_header *header = &plan->kinds[kind].header;
 	uint32_t least = skip + header->bytes + plan->trailer_bytes;
 	struct nopal_segment *segment;
@@ -190,9 +191,10 @@ struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
 	segment->incoming = true;
 	segment->departed_ns = core->session.now_ns;
 	get_fields(core, header, segment, bytes + skip);
-	if (core->layer->packet_number_slot)
+	if (nopal__layer(core)->packet_number_slot)
 		segment->packet_number =
-			segment->attribute[core->layer->packet_number_slot];
+			segment->attribute[nopal__layer(core)
+						   ->packet_number_slot];
 	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer),
 					     bytes + skip + header->bytes,
 					     length - least };
@@ -205,7 +207,8 @@ uint32_t nopal_segment_pack(struct nopal_session *session,
 			    const struct nopal_segment *segment, uint8_t *bytes,
 			    uint32_t room)
 {
-	const struct nopal_header *header = &nopal__core(session)->layer->coded;
+	const struct nopal_header *header =
+		&nopal__layer(nopal__core(session))->coded;
 	uint32_t length = header->bytes + segment->body.length;
 
 	if (length > room)
@@ -221,7 +224,7 @@ struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
 					   uint32_t length)
 {
 	struct nopal_core *core = nopal__core(session);
-	const struct nopal_header *header = &core->layer->coded;
+	const struct nopal_header *header = &nopal__layer(core)->coded;
 	struct nopal_segment *segment;
 	struct nopal_buffer *buffer;
 
@@ -253,18 +256,18 @@ uint32_t nopal_pack_limit(const struct nopal_session *session)
 {
 	const struct nopal_core *core = nopal__core(session);
 
-	return core->layer->coded.bytes + core->plan->body_bytes;
+	return nopal__layer(core)->coded.bytes + nopal__plan(core)->body_bytes;
 }
 
 uint32_t nopal_body_limit(const struct nopal_session *session)
 {
-	return nopal__core(session)->plan->body_bytes;
+	return nopal__plan(nopal__core(session))->body_bytes;
 }
 
 uint32_t nopal_control_limit(const struct nopal_session *session,
 			     const struct nopal_part *part, unsigned kind)
 {
-	const struct nopal_plan *plan = nopal__core(session)->plan;
+	const struct nopal_plan *plan = nopal__plan(nopal__core(session));
 	uint8_t code = part->kind[kind];
 
 	if (code == NOPAL_KIND_CONNECT)

@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "microprotocol.h"
-
-extern const struct nopal_microprotocol *const nopal__builtin[];
+#include "registry.h"
 
 enum { TEXT_ROOM = 16384, NAME_ROOM = 128, MAX_NAMES = 64 };
 
@@ -378,7 +376,7 @@ int main(int count, char **words)
 		fprintf(stderr, "usage: %s SOURCE\n", words[0]);
 		return 2;
 	}
-	for (size_t i = 0; nopal__builtin[i]; i++)
-		faults += check(words[1], nopal__builtin[i]);
+	for (size_t i = 0; nopal__builtin[i].microprotocol; i++)
+		faults += check(words[1], nopal__builtin[i].microprotocol);
 	return faults ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse.c -- nopal fuse: compile a config into its fused unit.
+ *
+ * The library writes the unit's source; this runs the C compiler on it, with
+ * the sources of the runtime and the microprotocols in sight.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tool.h"
+
+#ifndef NOPAL_SOURCES_DIR
+#define NOPAL_SOURCES_DIR "/usr/local/share/nopal/sources"
+#endif
+
+enum { FUSE_MOST_WORDS = TOOL_MAX_REPEATS + 32 };
+
+static const struct tool_option fuse_options[] = {
+	{ "output", 'o', "FILE",
+	  "the unit (default: NAME.fused.so beside the config, or here)" },
+	{ "source", 0, "FILE.c",
+	  "source of a microprotocol that is a plugin; may be repeated" },
+	{ "c", 'c', NULL, "write the C source to standard output, and stop" },
+	{ "cc", 0, "COMPILER", "C compiler (default: $CC, or cc)" },
+	{ "flag", 0, "FLAG", "one more for the compiler; may be repeated" },
+	TOOL_SET_OPTION,
+	{ 0 },
+};
+
+/* The whole unit is one file that nobody else calls into, so the compiler may
+ * treat every function as its own. */
+static const char *const fuse_flags[] = {
+	"-std=gnu11",
+	"-D_GNU_SOURCE",
+	"-O3",
+	"-fPIC",
+	"-shared",
+	"-fvisibility=hidden",
+	"-fwhole-program",
+	"-fno-plt",
+	"-w",
+	NULL,
+};
+
+/* Where the runtime's headers and sources are: the folders to look in. */
+static const char *const fuse_folders[] = {
+	"runtime",
+	"runtime/io",
+	"microprotocols",
+	NULL,
+};
+
+static char *fuse_printed(const char *format, const char *a, const char *b)
+{
+	char *text;
+
+	if (asprintf(&text, format, a, b) < 0)
+		abort();
+	return text;
+}
+
+/* NAME.fused.so beside a config that is a path; in this folder for a name. */
+static char *fuse_output(const struct tool_call *call,
+			 const struct nopal_plan *plan)
+{
+	const char *config = call->words[0];
+	const char *slash = strrchr(config, '/');
+	char *folder, *output;
+
+	if (tool_value(call, "output"))
+		return strdup(tool_value(call, "output"));
+	if (!slash)
+		return fuse_printed("%s.fused.so%s", nopal_plan_name(plan), "");
+	folder = strndup(config, (size_t)(slash - config));
+	output = fuse_printed("%s/%s.fused.so", folder, nopal_plan_name(plan));
+	free(folder);
+	return output;
+}
+
+static bool fuse_write(const struct tool_call *call,
+		       const struct nopal_plan *plan, FILE *out)
+{
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	nopal_plan_fuse(plan, tool_values(call, "source"), out, &problems);
+	return !tool_problems(&problems);
+}
+
+static const char *fuse_compiler(const struct tool_call *call)
+{
+	const char *compiler = tool_value(call, "cc");
+
+	if (!compiler)
+		compiler = getenv("CC");
+	return compiler && *compiler ? compiler : "cc";
+}
+
+static char *fuse_sources(void)
+{
+	const char *named = getenv("NOPAL_SOURCES");
+
+	return strdup(named && *named ? named : NOPAL_SOURCES_DIR);
+}
+
+/* Does not come back where the compiler could be started. */
+static void fuse_exec(const struct tool_call *call, const char *source,
+		      const char *output)
+{
+	char *root = fuse_sources();
+	const char *words[FUSE_MOST_WORDS];
+	int count = 0;
+
+	words[count++] = fuse_compiler(call);
+	for (const char *const *flag = fuse_flags; *flag; flag++)
+		words[count++] = *flag;
+	for (const char *const *folder = fuse_folders; *folder; folder++)
+		words[count++] = fuse_printed("-I%s/%s", root, *folder);
+	for (const char *const *flag = tool_values(call, "flag"); *flag; flag++)
+		words[count++] = *flag;
+	words[count++] = "-o";
+	words[count++] = output;
+	words[count++] = source;
+	words[count] = NULL;
+	execvp(words[0], (char *const *)(uintptr_t)words);
+	fprintf(stderr,
+		"nopal: %s: %s\n  fix: install a C compiler, or name one with "
+		"--cc\n",
+		words[0], strerror(errno));
+	_exit(TOOL_ENVIRONMENT);
+}
+
+static enum tool_exit fuse_compile(const struct tool_call *call,
+				   const char *source, const char *output)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0)
+		fuse_exec(call, source, output);
+	if (child < 0 || waitpid(child, &status, 0) < 0) {
+		fprintf(stderr, "nopal: cannot run the compiler: %s\n",
+			strerror(errno));
+		return TOOL_ENVIRONMENT;
+	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) == TOOL_ENVIRONMENT)
+		return TOOL_ENVIRONMENT;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return TOOL_GOOD;
+	fprintf(stderr,
+		"nopal: the unit does not compile; its source is %s\n  fix: "
+		"$NOPAL_SOURCES must name the sources of this very version; "
+		"file-scope names of a plugin begin with its own name\n",
+		source);
+	return TOOL_FAILED;
+}
+
+/* A half-written unit must never be found: it is made aside and renamed. */
+static enum tool_exit fuse_make(const struct tool_call *call,
+				const struct nopal_plan *plan,
+				const char *output)
+{
+	char *source = fuse_printed("%s.c%s", output, "");
+	char *aside = fuse_printed("%s.new%s", output, "");
+	FILE *file = fopen(source, "w");
+	enum tool_exit result = TOOL_ENVIRONMENT;
+	bool written = file && fuse_write(call, plan, file);
+
+	if (file && fclose(file) == 0 && written)
+		result = fuse_compile(call, source, aside);
+	else if (!file)
+		fprintf(stderr, "nopal: %s: %s\n", source, strerror(errno));
+	else
+		result = TOOL_BAD_INPUT;
+	if (result == TOOL_GOOD && rename(aside, output) < 0) {
+		fprintf(stderr, "nopal: %s: %s\n", output, strerror(errno));
+		result = TOOL_ENVIRONMENT;
+	}
+	if (result != TOOL_FAILED)
+		unlink(source);
+	unlink(aside);
+	free(source);
+	free(aside);
+	return result;
+}
+
+static enum tool_exit fuse_run(const struct tool_call *call)
+{
+	struct nopal_plan *plan = tool_plan(call, call->words[0]);
+	enum tool_exit result;
+	char *output;
+
+	if (!plan)
+		return TOOL_BAD_INPUT;
+	if (tool_value(call, "c")) {
+		result = fuse_write(call, plan, stdout) ? TOOL_GOOD
+							: TOOL_BAD_INPUT;
+	} else {
+		output = fuse_output(call, plan);
+		result = fuse_make(call, plan, output);
+		if (result == TOOL_GOOD)
+			printf("%s\n", output);
+		free(output);
+	}
+	nopal_plan_unref(plan);
+	return result;
+}
+
+const struct tool tool_fuse = {
+	.name = "fuse",
+	.words = "CONF",
+	.summary = "compile a config: the same transport, quicker",
+	.help = "Compiles the handlers of a config and the packet path of the "
+		"runtime into one\nshared object. Every tool and program takes "
+		"it by itself where it lies beside\nthe config, in a folder of "
+		"$NOPAL_FUSED, or is installed, as the shipped ones are;\n"
+		"`nopal explain` says what runs. It behaves exactly as the "
+		"config does.\n\n"
+		"  nopal fuse my.conf\n"
+		"  nopal fuse mine.conf --source my_policy.c\n"
+		"  nopal fuse bulk -o /tmp/bulk.fused.so && "
+		"NOPAL_FUSED=/tmp nopal explain bulk",
+	.least_words = 1,
+	.most_words = 1,
+	.options = fuse_options,
+	.run = fuse_run,
+};
