@@ -8,7 +8,10 @@
 
 #include "session.h"
 
-enum { POOL_CHUNK_SHIFT = 6, POOL_CHUNK = 1 << POOL_CHUNK_SHIFT };
+enum {
+	POOL_CHUNK_SHIFT = 6,
+	POOL_CHUNK = 1 << POOL_CHUNK_SHIFT,
+};
 
 bool nopal__charge(struct nopal_core *core, uint64_t bytes)
 {
@@ -124,7 +127,19 @@ static bool pool_grow(struct nopal_pool *pool)
 	return true;
 }
 
-/* The object is not zeroed: its maker sets every field. */
+void nopal__pool_prefetch(const struct nopal_pool *pool, uint32_t index)
+{
+	const char *object;
+
+	if (index >= pool->made)
+		return;
+	object = (const char *)pool_object(pool, index);
+	for (uint32_t at = 0; at < pool->object_bytes; at += NOPAL_CACHE_LINE)
+		__builtin_prefetch(object + at, 1);
+}
+
+/* The object is not zeroed: its maker sets every field.  The one that is taken
+ * next begins to be fetched. */
 void *nopal__pool_take(struct nopal_pool *pool, struct nopal_handle *ret_handle)
 {
 	struct pool_object *object;
@@ -132,6 +147,8 @@ void *nopal__pool_take(struct nopal_pool *pool, struct nopal_handle *ret_handle)
 	if (pool->free_count == 0 && !pool_grow(pool))
 		return NULL;
 	ret_handle->index = pool->free[--pool->free_count];
+	if (pool->free_count)
+		nopal__pool_prefetch(pool, pool->free[pool->free_count - 1]);
 	object = pool_object(pool, ret_handle->index);
 	ret_handle->generation = ++object->generation;
 	pool->alive++;

@@ -573,6 +573,10 @@ struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 					 struct nopal_handle handle);
 struct nopal_message *nopal_message_find(struct nopal_session *session,
 					 struct nopal_handle handle);
+/* Starts to fetch a segment that is looked at soon: what waited for a round
+ * trip has left the cache. */
+void nopal_segment_prefetch(struct nopal_session *session,
+			    struct nopal_handle handle);
 
 /* A data segment of `message` whose body is message bytes [from, from+length).
  * Raise SEGMENT_FROM_USER with it.  NULL when over budget. */

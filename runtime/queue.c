@@ -10,7 +10,10 @@
 
 #include "microprotocol.h"
 
-enum { QUEUE_FIRST_ROOM = 16 };
+enum {
+	QUEUE_FIRST_ROOM = 16,
+	QUEUE_AHEAD = 2, /* segments that are fetched before their turn */
+};
 
 static struct nopal_handle *queue_at(const struct nopal_queue *queue,
 				     uint32_t place)
@@ -84,8 +87,12 @@ struct nopal_segment *nopal_queue_first(struct nopal_session *session,
 		struct nopal_segment *segment =
 			nopal_segment_find(session, *queue_at(queue, 0));
 
-		if (segment)
+		if (segment) {
+			if (queue->count > QUEUE_AHEAD)
+				nopal_segment_prefetch(
+					session, *queue_at(queue, QUEUE_AHEAD));
 			return segment;
+		}
 		nopal_queue_pop(queue);
 	}
 	return NULL;

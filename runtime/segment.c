@@ -27,6 +27,12 @@ struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 	return segment;
 }
 
+void nopal_segment_prefetch(struct nopal_session *session,
+			    struct nopal_handle handle)
+{
+	nopal__pool_prefetch(&nopal__core(session)->segments, handle.index);
+}
+
 struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
 {
 	struct nopal_handle handle;

@@ -187,7 +187,7 @@ struct nopal_listener_entry {
 	void *user;
 };
 
-enum { NOPAL_SPARE_BYTES = 2048 };
+enum { NOPAL_SPARE_BYTES = 2048, NOPAL_CACHE_LINE = 64 };
 
 struct nopal_ready {
 	struct nopal_core *core;
@@ -206,6 +206,7 @@ struct nopal_endpoint {
 	struct nopal_address train_to;
 	struct nopal_core *train_of;
 	uint32_t train_length, train_stride, train_count;
+	uint32_t unsealed; /* bytes of the last datagram, to be sealed yet */
 	bool train_closed, busy, unflushed;
 	struct nopal_buffer *spare; /* of NOPAL_SPARE_BYTES, linked by owner */
 	struct nopal_ready *ready;  /* departures that wait for the kernel */
@@ -230,6 +231,8 @@ void *nopal__pool_take(struct nopal_pool *pool,
 void nopal__pool_give(struct nopal_pool *pool, struct nopal_handle handle);
 void *nopal__pool_find(const struct nopal_pool *pool,
 		       struct nopal_handle handle);
+/* Starts to fetch the object at this index; any index will do. */
+void nopal__pool_prefetch(const struct nopal_pool *pool, uint32_t index);
 /* The live object at an index below pool->made, or NULL. */
 void *nopal__pool_at(const struct nopal_pool *pool, uint32_t index);
 void nopal__pool_fini(struct nopal_pool *pool);
@@ -351,6 +354,8 @@ bool nopal__train_ready(struct nopal_core *core, uint32_t bytes);
 /* Room for a datagram in the train to this session's peer; NULL: none. */
 uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes);
 void nopal__train_add(struct nopal_core *core, uint32_t bytes);
+/* The same, to be sealed before it leaves. */
+void nopal__train_add_open(struct nopal_core *core, uint32_t bytes);
 void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
 			    const struct nopal_address *to,
 			    const uint8_t *bytes, uint32_t length);

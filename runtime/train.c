@@ -25,12 +25,31 @@ static void transmitted(struct nopal_endpoint *endpoint,
 	endpoint->train_closed = false;
 }
 
+/* The last datagram is sealed when the next one lies behind it or the train
+ * leaves: by then its bytes are in the cache and need not be waited for. */
+static void train_seal(struct nopal_endpoint *endpoint)
+{
+	struct nopal_core *core = endpoint->train_of;
+	uint32_t bytes = endpoint->unsealed;
+	const struct nopal_part *seal;
+
+	if (!bytes)
+		return;
+	endpoint->unsealed = 0;
+	seal = nopal__plan(core)->seal;
+	seal->microprotocol->seal->close(
+		&core->session, seal,
+		endpoint->train + endpoint->train_length - bytes,
+		bytes - nopal__plan(core)->trailer_bytes);
+}
+
 void nopal__endpoint_flush(struct nopal_endpoint *endpoint)
 {
 	struct nopal_train train = { &endpoint->train_to, endpoint->train,
 				     endpoint->train_length,
 				     endpoint->train_stride };
 
+	train_seal(endpoint);
 	if (endpoint->train_count && !endpoint->busy)
 		transmitted(endpoint,
 			    endpoint->port.world->ops->transmit(
@@ -79,6 +98,7 @@ static uint8_t *train_room(struct nopal_endpoint *endpoint,
 
 static void train_add(struct nopal_endpoint *endpoint, uint32_t bytes)
 {
+	train_seal(endpoint);
 	endpoint->train_length += bytes;
 	endpoint->train_count++;
 	endpoint->train_closed = bytes < endpoint->train_stride;
@@ -94,6 +114,13 @@ void nopal__train_add(struct nopal_core *core, uint32_t bytes)
 	core->counters.datagrams_out++;
 	core->counters.datagram_bytes_out += bytes;
 	train_add(core->endpoint, bytes);
+}
+
+void nopal__train_add_open(struct nopal_core *core, uint32_t bytes)
+{
+	nopal__train_add(core, bytes);
+	if (nopal__plan(core)->seal)
+		core->endpoint->unsealed = bytes;
 }
 
 /* A datagram of no session: a train of its own. */

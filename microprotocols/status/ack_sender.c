@@ -10,6 +10,8 @@
  */
 #include "positive_ack.h"
 
+enum { ACK_AHEAD = 3 }; /* segments fetched before their turn */
+
 /* ---------------------------------------------------------------- departing */
 
 static bool ack_sender_has_room(struct nopal_session *session,
@@ -262,6 +264,9 @@ static void ack_sender_below_floor(struct nopal_session *session,
 		uint64_t number = self->sent.base;
 		bool surely = !reach || number + reach > report->highest;
 
+		nopal_segment_prefetch(
+			session,
+			outstanding_at(&self->sent, number + ACK_AHEAD));
 		if (outstanding_is_open(&self->sent, number))
 			ack_sender_arrived(session, part, ack, number,
 					   surely ? NOPAL_ARRIVED

@@ -19,7 +19,9 @@ enum {
 	INBOX_SLOT_BYTES =
 		LIVE_RECEIVE_BYTES + 128, /* slots do not share cache sets */
 	INBOX_ALIGN = 64,		  /* arrivals begin on a cache line */
-	INBOX_ERRORS_IN_A_ROW = 4, /* receive errors that end a gathering */
+	INBOX_ERRORS_IN_A_ROW = 4,    /* receive errors that end a gathering */
+	INBOX_WARM_BYTES = 256 << 10, /* of one batch: still in the cache when
+					 the core looks at its first datagram */
 };
 
 union inbox_control {
@@ -162,7 +164,8 @@ static size_t inbox_gather_in_place(struct live_socket *sock,
 	size_t count = 0, bytes = 0;
 	unsigned errors = 0;
 
-	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES && inbox_block(inbox);
+	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES &&
+			     bytes < INBOX_WARM_BYTES && inbox_block(inbox);
 	     i++) {
 		ssize_t length;
 

@@ -140,6 +140,12 @@ struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 	return segment->handle.generation == handle.generation ? segment : NULL;
 }
 
+void nopal_segment_prefetch(struct nopal_session *session,
+			    struct nopal_handle handle)
+{
+	(void)session, (void)handle;
+}
+
 void nopal_timer_start(struct nopal_session *session,
 		       const struct nopal_part *part, unsigned which,
 		       int64_t deadline_ns)
