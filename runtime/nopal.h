@@ -509,6 +509,11 @@ struct nopal_link_counters {
 	uint64_t delivered_bytes; /* UDP payload */
 	uint64_t queue_peak;	  /* packets */
 	int64_t queue_delay_peak_ns, queue_delay_sum_ns;
+	/* Live links alone.  How long after their time packets came out; what
+	 * the kernel took no more, and what it dropped before the link: where
+	 * these are not small, the emulator's machine was the bottleneck. */
+	int64_t late_peak_ns, late_sum_ns;
+	uint64_t refused, missed;
 };
 bool nopal_sim_link_counters(const struct nopal_world *world, int from, int to,
 			     struct nopal_link_counters *ret_counters);

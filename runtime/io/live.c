@@ -13,8 +13,6 @@
  * EVENT_BASE_FLAG_PRECISE_TIMER gives timers of microseconds; any other rounds
  * them up to its own tick.  Nothing runs while nothing is due: an idle world
  * makes no wake-ups.
- *
- * Only this file and live_relay.c include libevent.
  */
 #include <errno.h>
 #include <stdlib.h>
