@@ -457,6 +457,26 @@ void nopal_relay_counters(const struct nopal_relay *relay,
 			  struct nopal_link_counters *ret_forward,
 			  struct nopal_link_counters *ret_reverse);
 
+/* A link between two TUN devices, for any program's packets: what the kernel
+ * routes into the first comes out of the second by `forward`, and back by
+ * `reverse`.  Makes the devices and brings them up; they go when it is closed.
+ * Lengths are those of IP packets.  Linux; needs the right to make devices. */
+struct nopal_tun;
+struct nopal_tun_side {
+	const char *device;
+	const char *netns; /* of ip-netns(8), or a path; NULL: the caller's */
+};
+struct nopal_tun *nopal_tun_open(struct event_base *base,
+				 const struct nopal_tun_side sides[2],
+				 const struct nopal_link *forward,
+				 const struct nopal_link *reverse,
+				 uint64_t seed,
+				 struct nopal_problems *problems);
+void nopal_tun_close(struct nopal_tun *tun);
+void nopal_tun_counters(const struct nopal_tun *tun,
+			struct nopal_link_counters *ret_forward,
+			struct nopal_link_counters *ret_reverse);
+
 /* --------------------------------------------------------------- simulation */
 
 /* A world in virtual time.  Same seed, same calls: same trace hash. */
@@ -506,7 +526,7 @@ void nopal_sim_at(struct nopal_world *world, int64_t time_ns,
 struct nopal_link_counters {
 	uint64_t entered, delivered, lost, overflowed, too_big, duplicated,
 		corrupted, reordered;
-	uint64_t delivered_bytes; /* UDP payload */
+	uint64_t delivered_bytes; /* UDP payload; TUN: IP packets */
 	uint64_t queue_peak;	  /* packets */
 	int64_t queue_delay_peak_ns, queue_delay_sum_ns;
 	/* Live links alone.  How long after their time packets came out; what

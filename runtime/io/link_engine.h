@@ -4,7 +4,7 @@
  *
  * The engine is told (length, now) and answers with the copies that come out,
  * and when.  It keeps no datagrams, reads no clock and schedules nothing: the
- * simulator and the UDP relay drive the same one.
+ * simulator, the UDP relay and the link between TUN devices drive the same one.
  *
  *   enter -> down? -> MTU -> queue limit, rate -> loss -> duplicate
  *                                           each copy: corrupt, delay, reorder

@@ -8,10 +8,11 @@
  *   live_pool.c     blocks that datagrams land in
  *   live_address.c  addresses as text and as the kernel's
  *   live_relay.c    a UDP relay with a link in it; no world
- *   live_carrier.c  what its link carries, until its time has come
+ *   live_tun.c      a link between two TUN devices; no world
+ *   live_carrier.c  what these two links carry, until its time has come
  *   blocking.c      the blocking calls, on a loop in a thread of its own
  *
- * Only live.c and the last three know libevent; only live_socket.c and
+ * Only live.c and the last four know libevent; only live_socket.c and
  * live_inbox.c call the socket.
  */
 #ifndef NOPAL_LIVE_H
