@@ -412,7 +412,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 
 	if (!plan)
 		abort();
-	plan->references = 1;
+	atomic_init(&plan->references, 1);
 	plan->composition = composition;
 	plan->name = text_copy(composition->config->name);
 	plan->description = text_copy(composition->config->description);
@@ -474,13 +474,14 @@ struct nopal_plan *nopal_plan_parse(const char *text, const char *file,
 
 struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan)
 {
-	plan->references++;
+	atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
 	return plan;
 }
 
 void nopal_plan_unref(struct nopal_plan *plan)
 {
-	if (!plan || --plan->references)
+	if (!plan || atomic_fetch_sub_explicit(&plan->references, 1,
+					       memory_order_acq_rel) > 1)
 		return;
 	for (uint32_t l = 0; l < plan->layer_count; l++) {
 		free(plan->layers[l].call_store);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plan.h -- a sealed composition: what a checked config becomes, once, before
- * any session of it runs.  Immutable, shared by all its sessions.
+ * any session of it runs.  Immutable but for its references, and so shared by all
+ * its sessions, in whatever thread they live.
  *
  * A layer holds per (event, kind) a flat array of calls, the masks of its
  * barriers, its shared variables and its timers.  Attributes and the header are
@@ -10,6 +11,8 @@
  */
 #ifndef NOPAL_PLAN_H
 #define NOPAL_PLAN_H
+
+#include <stdatomic.h>
 
 #include "microprotocol.h"
 #include "nopal.h"
@@ -108,7 +111,7 @@ struct nopal_layer {
 };
 
 struct nopal_plan {
-	uint32_t references;
+	atomic_uint references; /* of sessions in any thread */
 	char *name, *description, *canonical;
 	uint64_t fingerprint;
 	uint32_t layer_count, part_count;
