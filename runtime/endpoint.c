@@ -97,6 +97,13 @@ static void id_remove(struct nopal_id_table *table, uint32_t id)
 	table->slots[hole] = NULL;
 }
 
+static bool id_is_ours(const struct nopal_endpoint *endpoint, uint32_t id)
+{
+	const struct nopal_shard *shard = endpoint->port.shard;
+
+	return !shard || nopal__shard_of(id, shard->count) == shard->index;
+}
+
 /* Gives the session its id and its place. */
 int nopal__endpoint_enter(struct nopal_core *bottom)
 {
@@ -108,7 +115,9 @@ int nopal__endpoint_enter(struct nopal_core *bottom)
 		return -ENOMEM;
 	do
 		bottom->local_id = (uint32_t)nopal_random(&bottom->session);
-	while (bottom->local_id == 0 || id_find(table, bottom->local_id));
+	while (bottom->local_id == 0 ||
+	       !id_is_ours(endpoint, bottom->local_id) ||
+	       id_find(table, bottom->local_id));
 	*id_slot(table, bottom->local_id) = bottom;
 	table->used++;
 	bottom->next = endpoint->sessions;
@@ -292,9 +301,20 @@ void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
 
 /* -------------------------------------------------------- open, allow, close */
 
-struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
-					   const struct nopal_address *local,
-					   struct nopal_problems *problems)
+static void endpoint_secret(struct nopal_endpoint *endpoint)
+{
+	struct nopal_world *world = endpoint->port.world;
+	const struct nopal_shard *shard = endpoint->port.shard;
+
+	for (int i = 0; i < 2; i++)
+		endpoint->secret[i] =
+			shard ? shard->secret[i] : world->ops->random(world);
+}
+
+struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
+					    const struct nopal_address *local,
+					    const struct nopal_shard *shard,
+					    struct nopal_problems *problems)
 {
 	struct nopal_endpoint *endpoint = calloc(1, sizeof(*endpoint));
 
@@ -302,8 +322,8 @@ struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 		return NULL;
 	endpoint->port.world = world;
 	endpoint->port.local = *local;
-	endpoint->secret[0] = world->ops->random(world);
-	endpoint->secret[1] = world->ops->random(world);
+	endpoint->port.shard = shard;
+	endpoint_secret(endpoint);
 	if (world->ops->port_open(world, endpoint, problems) < 0) {
 		free(endpoint);
 		return NULL;
@@ -311,6 +331,13 @@ struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 	endpoint->next = world->endpoints;
 	world->endpoints = endpoint;
 	return endpoint;
+}
+
+struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
+					   const struct nopal_address *local,
+					   struct nopal_problems *problems)
+{
+	return nopal__endpoint_open(world, local, NULL, problems);
 }
 
 int nopal_endpoint_allow(struct nopal_endpoint *endpoint,

@@ -7,7 +7,7 @@
  *                                     |                              ^
  *                                     +--nopal_endpoint_allow--------+ (accepted)
  *
- * Everything belongs to one world and is used from its thread alone; the
+ * Everything but plans belongs to one world and is used from its thread alone; the
  * blocking calls at the end run a world in a thread of their own.  Errors:
  * negative numbers are errno values, and pointers are NULL where a problem was
  * added to `problems`.  docs/use-from-c.md has two whole examples.
@@ -87,6 +87,7 @@ struct nopal_plan *nopal_plan_load(const char *name_or_path,
 struct nopal_plan *nopal_plan_parse(const char *text, const char *file,
 				    const char *const *sets,
 				    struct nopal_problems *problems);
+/* From any thread: plans are shared by the sessions of all worlds. */
 struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan);
 void nopal_plan_unref(struct nopal_plan *plan);
 
@@ -180,6 +181,24 @@ struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 void nopal_endpoint_close(struct nopal_endpoint *endpoint);
 void nopal_endpoint_local(const struct nopal_endpoint *endpoint,
 			  struct nopal_address *ret_address);
+
+/* One address, several loops: `count` live endpoints on one UDP port, each in a
+ * world and a thread of its own, which share nothing but plans.  Who opens goes
+ * to a shard by its address; from then on ids name the shard, so that a session
+ * stays where it began.  Open the group first, then an endpoint of every shard
+ * (a shard without one loses its share of peers); close it after them. */
+struct nopal_shards;
+enum { NOPAL_SHARDS_MOST = 64 };
+struct nopal_shards *nopal_shards_open(const struct nopal_address *local,
+				       unsigned count,
+				       struct nopal_problems *problems);
+/* The endpoint of shard `index`, once, in a live world: in its thread, or before
+ * its loop runs. */
+struct nopal_endpoint *nopal_shard_endpoint(struct nopal_shards *shards,
+					    unsigned index,
+					    struct nopal_world *world,
+					    struct nopal_problems *problems);
+void nopal_shards_close(struct nopal_shards *shards);
 
 /* ---------------------------------------------------------------- sessions */
 

@@ -82,11 +82,31 @@ struct nopal_world {
 	struct nopal_endpoint *unflushed; /* have a train to send */
 };
 
+/* One of several endpoints behind one address, each in a world of its own.  All
+ * make the same cookies, and each gives its sessions ids of its own share. */
+struct nopal_shard {
+	uint32_t index, count;
+	uint64_t secret[2];
+};
+enum { NOPAL_SHARD_ID_SHIFT = 16 };
+/* Whose session has this id: by its upper half, since the lower bits are its
+ * place in a table. */
+static inline uint32_t nopal__shard_of(uint32_t id, uint32_t count)
+{
+	return (id >> NOPAL_SHARD_ID_SHIFT) * count >> NOPAL_SHARD_ID_SHIFT;
+}
+/* NULL: a problem was added.  The shard outlives its endpoint. */
+struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
+					    const struct nopal_address *local,
+					    const struct nopal_shard *shard,
+					    struct nopal_problems *problems);
+
 /* The world-facing part of an endpoint: first member of the core's struct. */
 struct nopal_port {
 	struct nopal_world *world;
 	struct nopal_address local;
-	void *handle; /* the world's: socket, host */
+	const struct nopal_shard *shard; /* NULL: alone at its address */
+	void *handle;			 /* the world's: socket, host */
 	struct nopal_endpoint_counters counters;
 };
 struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint);

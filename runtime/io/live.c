@@ -299,7 +299,7 @@ static int live_port_events(struct live_port *port)
 	return 0;
 }
 
-static int live_port_refused(int error, const struct nopal_address *local,
+int nopal__live_port_refused(int error, const struct nopal_address *local,
 			     struct nopal_problems *problems)
 {
 	char text[NOPAL_ADDRESS_TEXT];
@@ -315,6 +315,19 @@ static int live_port_refused(int error, const struct nopal_address *local,
 	return error;
 }
 
+static int live_port_socket(struct live_port *port)
+{
+	struct nopal_port *core = nopal__endpoint_port(port->endpoint);
+	int fd;
+
+	if (!core->shard)
+		return nopal__live_socket_open(&port->sock, &core->local,
+					       &core->local);
+	fd = nopal__live_shard_socket(core->shard);
+	return fd < 0 ? fd
+		      : nopal__live_socket_take(&port->sock, fd, &core->local);
+}
+
 static int live_port_open(struct nopal_world *world,
 			  struct nopal_endpoint *endpoint,
 			  struct nopal_problems *problems)
@@ -324,20 +337,20 @@ static int live_port_open(struct nopal_world *world,
 	int error;
 
 	if (!port)
-		return live_port_refused(-ENOMEM, &core->local, problems);
+		return nopal__live_port_refused(-ENOMEM, &core->local,
+						problems);
 	port->live = live_of(world);
 	port->endpoint = endpoint;
 	port->retry_ns = LIVE_RETRY_FIRST_NS;
-	error = nopal__live_socket_open(&port->sock, &core->local,
-					&core->local);
+	error = live_port_socket(port);
 	if (error) {
 		free(port);
-		return live_port_refused(error, &core->local, problems);
+		return nopal__live_port_refused(error, &core->local, problems);
 	}
 	error = live_port_events(port);
 	if (error) {
 		live_port_free(port);
-		return live_port_refused(error, &core->local, problems);
+		return nopal__live_port_refused(error, &core->local, problems);
 	}
 	core->handle = port;
 	return 0;

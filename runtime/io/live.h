@@ -6,14 +6,15 @@
  *   live_socket.c   one UDP socket: options, trains out, batches in
  *   live_inbox.c    batches that arrive at a socket
  *   live_pool.c     blocks that datagrams land in
+ *   live_shard.c    one address for several worlds
  *   live_address.c  addresses as text and as the kernel's
  *   live_relay.c    a UDP relay with a link in it; no world
  *   live_tun.c      a link between two TUN devices; no world
  *   live_carrier.c  what these two links carry, until its time has come
  *   blocking.c      the blocking calls, on a loop in a thread of its own
  *
- * Only live.c and the last four know libevent; only live_socket.c and
- * live_inbox.c call the socket.
+ * Only live.c, live_carrier.c, live_relay.c and live_tun.c know libevent; only
+ * live_socket.c, live_shard.c and live_inbox.c call the socket.
  */
 #ifndef NOPAL_LIVE_H
 #define NOPAL_LIVE_H
@@ -83,7 +84,14 @@ struct live_socket {
 
 int nopal__live_inbox_init(struct live_socket *sock);
 void nopal__live_inbox_fini(struct live_socket *sock);
-/* Opens, binds and tunes; sets *ret_local.  Negative: errno value. */
+/* A bound socket; sets *ret_local.  `shared`: others may join its port.
+ * Negative: errno value. */
+int nopal__live_socket_bind(const struct nopal_address *local, bool shared,
+			    struct nopal_address *ret_local);
+/* Takes over a bound one, and tunes it.  Negative: errno value. */
+int nopal__live_socket_take(struct live_socket *sock, int fd,
+			    const struct nopal_address *local);
+/* Both in one. */
 int nopal__live_socket_open(struct live_socket *sock,
 			    const struct nopal_address *local,
 			    struct nopal_address *ret_local);
@@ -100,6 +108,14 @@ enum nopal_transmitted nopal__live_socket_send(struct live_socket *sock,
 /* What is left of a half-sent train; false: the kernel still takes none. */
 bool nopal__live_socket_flush(struct live_socket *sock);
 const char *nopal__live_socket_text(struct live_socket *sock);
+
+/* -------------------------------------------------------------------- shards */
+
+/* Says why a port cannot be opened; returns `error`, which is negative. */
+int nopal__live_port_refused(int error, const struct nopal_address *local,
+			     struct nopal_problems *problems);
+/* A descriptor of the shard's own for its socket; negative: errno value. */
+int nopal__live_shard_socket(const struct nopal_shard *shard);
 
 /* ------------------------------------------- a loop for a thread of its own */
 

@@ -75,21 +75,60 @@ static void socket_tune(struct live_socket *sock)
 	sock->gso_errno = sock->gso ? 0 : errno;
 }
 
-static int socket_bind(struct live_socket *sock,
-		       const struct nopal_address *local,
+static int socket_bind(int fd, int family, const struct nopal_address *local,
 		       struct nopal_address *ret_local)
 {
 	union live_sockaddr name;
-	socklen_t length = nopal__live_address_to(local, sock->family, &name);
+	socklen_t length = nopal__live_address_to(local, family, &name);
 
-	if (sock->family == AF_INET6)
-		socket_set(sock->fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-	if (bind(sock->fd, &name.any, length))
+	if (family == AF_INET6)
+		socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+	if (bind(fd, &name.any, length))
 		return -errno;
 	length = sizeof(name);
-	if (getsockname(sock->fd, &name.any, &length))
+	if (getsockname(fd, &name.any, &length))
 		return -errno;
 	nopal__live_address_from(&name, ret_local);
+	return 0;
+}
+
+static int socket_family(const struct nopal_address *local)
+{
+	return nopal__live_address_is_v4(local) ? AF_INET : AF_INET6;
+}
+
+int nopal__live_socket_bind(const struct nopal_address *local, bool shared,
+			    struct nopal_address *ret_local)
+{
+	int family = socket_family(local), error = 0;
+	int fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (shared)
+		error = socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	if (!error)
+		error = socket_bind(fd, family, local, ret_local);
+	if (!error)
+		return fd;
+	close(fd);
+	return error;
+}
+
+int nopal__live_socket_take(struct live_socket *sock, int fd,
+			    const struct nopal_address *local)
+{
+	int error;
+
+	memset(sock, 0, sizeof(*sock));
+	sock->family = socket_family(local);
+	sock->fd = fd;
+	error = nopal__live_inbox_init(sock);
+	if (error) {
+		nopal__live_socket_close(sock);
+		return error;
+	}
+	socket_tune(sock);
 	return 0;
 }
 
@@ -97,23 +136,9 @@ int nopal__live_socket_open(struct live_socket *sock,
 			    const struct nopal_address *local,
 			    struct nopal_address *ret_local)
 {
-	int error;
+	int fd = nopal__live_socket_bind(local, false, ret_local);
 
-	memset(sock, 0, sizeof(*sock));
-	sock->family = nopal__live_address_is_v4(local) ? AF_INET : AF_INET6;
-	sock->fd = socket(sock->family,
-			  SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (sock->fd < 0)
-		return -errno;
-	error = nopal__live_inbox_init(sock);
-	if (!error)
-		error = socket_bind(sock, local, ret_local);
-	if (error) {
-		nopal__live_socket_close(sock);
-		return error;
-	}
-	socket_tune(sock);
-	return 0;
+	return fd < 0 ? fd : nopal__live_socket_take(sock, fd, ret_local);
 }
 
 void nopal__live_socket_close(struct live_socket *sock)
