@@ -28,6 +28,7 @@ void progress_init(struct progress *progress, const char *what, bool json,
 		   bool jsonl)
 {
 	*progress = (struct progress){
+		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.what = what,
 		.terminal = isatty(STDERR_FILENO) == 1,
 		.json = json,
@@ -160,8 +161,9 @@ static void progress_print(json_t *object)
 	json_decref(object);
 }
 
-void progress_show(struct progress *progress, const struct progress_file *file,
-		   int64_t now_ns)
+static void progress_show_locked(struct progress *progress,
+				 const struct progress_file *file,
+				 int64_t now_ns)
 {
 	int64_t interval =
 		progress->jsonl ? PROGRESS_JSONL_NS : PROGRESS_TERMINAL_NS;
@@ -169,8 +171,6 @@ void progress_show(struct progress *progress, const struct progress_file *file,
 	uint64_t bytes = file->bytes - progress->shown_bytes;
 	double rate;
 
-	if (!progress->terminal && !progress->jsonl)
-		return;
 	if (progress->shown_ns != 0 && passed < interval &&
 	    file->bytes >= progress->shown_bytes)
 		return;
@@ -191,6 +191,16 @@ void progress_show(struct progress *progress, const struct progress_file *file,
 	progress->shown_bytes = file->bytes;
 	if (progress->terminal)
 		progress_line(progress, file);
+}
+
+void progress_show(struct progress *progress, const struct progress_file *file,
+		   int64_t now_ns)
+{
+	if (!progress->terminal && !progress->jsonl)
+		return;
+	pthread_mutex_lock(&progress->lock);
+	progress_show_locked(progress, file, now_ns);
+	pthread_mutex_unlock(&progress->lock);
 }
 
 static void progress_close_line(struct progress *progress)
@@ -228,8 +238,9 @@ static void progress_end_talk(const struct progress_file *file,
 	fprintf(stderr, ", hash %016llx\n", (unsigned long long)file->hash);
 }
 
-void progress_end(struct progress *progress, const struct progress_file *file,
-		  int64_t now_ns)
+static void progress_end_locked(struct progress *progress,
+				const struct progress_file *file,
+				int64_t now_ns)
 {
 	int64_t duration_ns = now_ns - file->started_ns;
 	json_t *object;
@@ -255,13 +266,23 @@ void progress_end(struct progress *progress, const struct progress_file *file,
 	progress_print(object);
 }
 
+void progress_end(struct progress *progress, const struct progress_file *file,
+		  int64_t now_ns)
+{
+	pthread_mutex_lock(&progress->lock);
+	progress_end_locked(progress, file, now_ns);
+	pthread_mutex_unlock(&progress->lock);
+}
+
 void progress_say(struct progress *progress, const char *format, ...)
 {
 	va_list arguments;
 
+	pthread_mutex_lock(&progress->lock);
 	progress_close_line(progress);
 	va_start(arguments, format);
 	vfprintf(stderr, format, arguments);
 	va_end(arguments);
 	fputc('\n', stderr);
+	pthread_mutex_unlock(&progress->lock);
 }

@@ -6,11 +6,15 @@
 #ifndef NOPAL_PROGRESS_H
 #define NOPAL_PROGRESS_H
 
+#include <pthread.h>
+
 #include "nopal.h"
 
 enum { PROGRESS_RATE_ROOM = 32 };
 
+/* May be told from several threads. */
 struct progress {
+	pthread_mutex_t lock;
 	const char *what; /* "send" or "recv": `role` in JSON */
 	bool terminal;	  /* stderr is one */
 	bool json, jsonl;

@@ -1,39 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recv.c -- `nopal recv`: takes files from `nopal send`.  The sessions are in
- * recv_session.c, what is on disk in part.c.
+ * recv_session.c, their loops in recv_loops.c, what is on disk in part.c.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/stat.h>
 
 #include "microprotocol.h"
-#include "recv_session.h"
+#include "recv_loops.h"
 #include "recv_where.h"
 #include "transfer.h"
 
-enum { RECV_FOLDER_MODE = 0777 };
+enum {
+	RECV_FOLDER_MODE = 0777,
+	RECV_DECIMAL = 10,
+};
 #define RECV_DEFAULT_LISTEN "[::]:9000"
 #define RECV_DEFAULT_V4	    "0.0.0.0:9000"
-#define RECV_PING_NS	    (5 * NOPAL_SECOND)
-
-static void recv_on_ping(void *user)
-{
-	struct receiver *receiver = user;
-
-	recv_session_ping(receiver);
-	loop_event_start(receiver->ping, RECV_PING_NS);
-}
-
-static void recv_on_interrupt(void *user)
-{
-	struct receiver *receiver = user;
-
-	receiver->exit = receiver->once ? TOOL_FAILED : TOOL_GOOD;
-	loop_stop(receiver->loop);
-}
 
 static void recv_say_folder(const char *path)
 {
@@ -43,23 +30,24 @@ static void recv_say_folder(const char *path)
 		path, strerror(errno));
 }
 
-static bool recv_folder(const struct tool_call *call, struct receiver *receiver)
+static bool recv_folder(const struct tool_call *call,
+			struct part_folder *folder)
 {
 	const char *path = tool_value(call, "output");
 	int64_t limit;
 
 	if (!tool_quantity(call, "limit", NOPAL_SIZE, INT64_MAX, &limit))
 		return false;
-	receiver->folder.limit = (uint64_t)limit;
-	receiver->folder.overwrite = tool_value(call, "overwrite") != NULL;
+	folder->limit = (uint64_t)limit;
+	folder->overwrite = tool_value(call, "overwrite") != NULL;
 	if (!path)
 		path = ".";
 	if (mkdir(path, RECV_FOLDER_MODE) && errno != EEXIST) {
 		recv_say_folder(path);
 		return false;
 	}
-	receiver->folder.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (receiver->folder.fd >= 0)
+	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder->fd >= 0)
 		return true;
 	recv_say_folder(path);
 	return false;
@@ -78,89 +66,99 @@ static bool recv_listen_fits(const struct tool_call *call)
 	return !tool_problems(&problems);
 }
 
-static bool recv_open(const struct tool_call *call, struct receiver *receiver)
+/* A trace is of one loop. */
+static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
 {
-	const char *listen = tool_value(call, "listen");
-	struct nopal_problems problems;
-	struct nopal_address local;
+	const char *text = tool_value(call, "loops");
+	char *end = NULL;
+	unsigned long count = text ? strtoul(text, &end, RECV_DECIMAL) : 1;
 
-	nopal_problems_init(&problems);
-	if (nopal_address_parse(listen ? listen : RECV_DEFAULT_LISTEN, &local,
-				&problems) == 0)
-		receiver->endpoint = nopal_endpoint_open(
-			loop_world(receiver->loop), &local, &problems);
-	if (!receiver->endpoint && !listen) { /* a machine without IPv6 */
-		nopal_problems_fini(&problems);
-		nopal_problems_init(&problems);
-		if (nopal_address_parse(RECV_DEFAULT_V4, &local, &problems) ==
-		    0)
-			receiver->endpoint = nopal_endpoint_open(
-				loop_world(receiver->loop), &local, &problems);
+	if (text && (text[0] < '0' || text[0] > '9' || *end || count < 1 ||
+		     count > NOPAL_SHARDS_MOST)) {
+		fprintf(stderr,
+			"error: --loops %s\n"
+			"  fix: give a number from 1 to %d, one a core\n",
+			text, NOPAL_SHARDS_MOST);
+		return false;
 	}
-	tool_problems(&problems);
-	return receiver->endpoint &&
-	       nopal_endpoint_allow(receiver->endpoint, receiver->plan, 0,
-				    &recv_session_callbacks, receiver) == 0;
-}
-
-static bool recv_start(const struct tool_call *call, struct receiver *receiver)
-{
-	struct nopal_address local;
-	const char *config = tool_value(call, "config");
-
-	if (!recv_open(call, receiver))
+	if (count > 1 && tool_value(call, "trace")) {
+		fprintf(stderr, "error: --trace is of one loop\n"
+				"  fix: leave out --loops, or --trace\n");
 		return false;
-	receiver->ping = loop_event_new(receiver->loop, LOOP_TIMER, -1,
-					recv_on_ping, receiver);
-	if (!receiver->ping ||
-	    !loop_on_interrupt(receiver->loop, recv_on_interrupt, receiver))
-		return false;
-	loop_event_start(receiver->ping, RECV_PING_NS);
-	nopal_endpoint_local(receiver->endpoint, &local);
-	recv_where_print("nopal send FILE...", &local, config,
-			 tool_values(call, "set"), stderr);
+	}
+	*ret_count = (unsigned)count;
 	return true;
 }
 
-static enum tool_exit recv_with(const struct tool_call *call,
-				struct receiver *receiver)
+static bool recv_open_at(const struct tool_call *call, struct recv_group *group,
+			 unsigned loops, const char *listen,
+			 struct nopal_problems *problems)
 {
-	enum tool_exit exit = TOOL_ENVIRONMENT;
+	struct nopal_address local;
 
-	receiver->loop = loop_new(tool_value(call, "trace"));
-	if (receiver->loop && recv_start(call, receiver)) {
-		loop_run(receiver->loop);
-		exit = receiver->exit;
+	return nopal_address_parse(listen, &local, problems) == 0 &&
+	       recv_loops_open(group, loops, &local, tool_value(call, "trace"),
+			       problems);
+}
+
+static bool recv_open(const struct tool_call *call, struct recv_group *group,
+		      unsigned loops)
+{
+	const char *listen = tool_value(call, "listen");
+	struct nopal_problems problems;
+	bool open;
+
+	nopal_problems_init(&problems);
+	open = recv_open_at(call, group, loops,
+			    listen ? listen : RECV_DEFAULT_LISTEN, &problems);
+	if (!open && !listen && problems.errors) { /* without IPv6 */
+		nopal_problems_fini(&problems);
+		nopal_problems_init(&problems);
+		open = recv_open_at(call, group, loops, RECV_DEFAULT_V4,
+				    &problems);
 	}
-	if (receiver->loop) {
-		receiver->once = false;
-		loop_event_free(receiver->ping);
-		loop_end_world(receiver->loop); /* its sessions use the loop */
-		loop_free(receiver->loop);
-	}
-	return exit;
+	tool_problems(&problems);
+	return open;
+}
+
+static enum tool_exit recv_with(const struct tool_call *call,
+				struct recv_group *group, unsigned loops)
+{
+	struct nopal_address local;
+
+	if (!recv_open(call, group, loops))
+		return TOOL_ENVIRONMENT;
+	nopal_endpoint_local(group->receivers[0].endpoint, &local);
+	recv_where_print("nopal send FILE...", &local,
+			 tool_value(call, "config"), tool_values(call, "set"),
+			 stderr);
+	recv_loops_run(group);
+	recv_loops_close(group);
+	return group->exit;
 }
 
 static enum tool_exit recv_run(const struct tool_call *call)
 {
 	const char *config = tool_value(call, "config");
-	struct receiver receiver = { .folder.fd = -1,
-				     .once = tool_value(call, "once") != NULL };
+	struct recv_group group = { .folder.fd = -1,
+				    .once = tool_value(call, "once") != NULL };
 	enum tool_exit exit = TOOL_BAD_INPUT;
+	unsigned loops;
 
-	if (!recv_listen_fits(call))
+	if (!recv_listen_fits(call) || !recv_loops_fit(call, &loops))
 		return TOOL_BAD_INPUT;
-	receiver.plan = tool_plan(call, config ? config : "bulk");
-	if (!receiver.plan)
+	group.plan = tool_plan(call, config ? config : "bulk");
+	if (!group.plan)
 		return TOOL_BAD_INPUT;
-	progress_init(&receiver.progress, "recv",
-		      tool_value(call, "json") != NULL,
+	pthread_mutex_init(&group.lock, NULL);
+	progress_init(&group.progress, "recv", tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
-	if (transfer_plan_fits(receiver.plan) && recv_folder(call, &receiver))
-		exit = recv_with(call, &receiver);
-	if (receiver.folder.fd >= 0)
-		close(receiver.folder.fd);
-	nopal_plan_unref(receiver.plan);
+	if (transfer_plan_fits(group.plan) && recv_folder(call, &group.folder))
+		exit = recv_with(call, &group, loops);
+	if (group.folder.fd >= 0)
+		close(group.folder.fd);
+	pthread_mutex_destroy(&group.lock);
+	nopal_plan_unref(group.plan);
 	return exit;
 }
 
@@ -173,6 +171,8 @@ static const struct tool_option recv_options[] = {
 	{ "once", 0, NULL, "end after the first session that brought files" },
 	{ "overwrite", 0, NULL, "replace files of the same name that differ" },
 	{ "limit", 0, "SIZE", "refuse longer files" },
+	{ "loops", 0, "N",
+	  "share the port among N threads, for N cores (default 1)" },
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
 	{ "json", 0, NULL, "print one JSON object a file" },
@@ -196,6 +196,10 @@ const struct tool tool_recv = {
 		"unless --overwrite is given.  Names are never paths, and "
 		"names that "
 		"begin with a dot are refused.\n"
+		"\n"
+		"A session runs on one core.  With --loops several take part: "
+		"sessions are spread over so many threads, by the addresses of "
+		"their senders.\n"
 		"\n"
 		"  nopal recv -o incoming --listen 192.0.2.1:9000\n",
 	.least_words = 0,

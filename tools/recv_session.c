@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "microprotocol.h"
+#include "recv_loops.h"
 #include "recv_session.h"
 #include "transfer.h"
 
@@ -80,7 +81,7 @@ static void recv_file_over(struct incoming *incoming, const char *error)
 		file->hash = part_hash(incoming->part);
 	}
 	file->transport = nopal_endpoint_transport(receiver->endpoint);
-	progress_end(&receiver->progress, file, recv_now(receiver));
+	progress_end(&receiver->group->progress, file, recv_now(receiver));
 	if (error)
 		incoming->files_bad++;
 	else
@@ -180,18 +181,14 @@ static void recv_step(void *user)
 	recv_answer(incoming, TRANSFER_YES, offset, hash);
 }
 
-/* The same file on another session whose peer says nothing: its sender was
- * probably started again. */
-static void recv_take_over(struct incoming *incoming)
+void recv_session_give_up(struct receiver *receiver, uint64_t id)
 {
-	struct receiver *receiver = incoming->receiver;
 	int64_t now_ns = recv_now(receiver);
 
 	for (struct incoming *other = receiver->incomings; other;
 	     other = other->next) {
-		if (other == incoming || !other->part || !other->out.session ||
-		    other->state == RECV_COMMITTING ||
-		    other->offer.id != incoming->offer.id ||
+		if (!other->part || !other->out.session ||
+		    other->state == RECV_COMMITTING || other->offer.id != id ||
 		    now_ns - other->heard_ns < RECV_SILENT_NS)
 			continue;
 		nopal_session_abort(other->out.session,
@@ -200,11 +197,19 @@ static void recv_take_over(struct incoming *incoming)
 	}
 }
 
+/* The same file on another session whose peer says nothing: its sender was
+ * probably started again, and its new port may have led it to another loop. */
+static void recv_take_over(const struct incoming *incoming)
+{
+	recv_session_give_up(incoming->receiver, incoming->offer.id);
+	recv_loops_want(incoming->receiver, incoming->offer.id);
+}
+
 static void recv_begin(struct incoming *incoming)
 {
 	incoming->file = (struct progress_file){
 		.name = incoming->offer.text,
-		.plan = nopal_plan_name(incoming->receiver->plan),
+		.plan = nopal_plan_name(incoming->receiver->group->plan),
 		.total_bytes = incoming->offer.size,
 		.started_ns = recv_now(incoming->receiver),
 	};
@@ -220,7 +225,7 @@ static void recv_on_offer(struct incoming *incoming,
 	recv_forget_part(incoming, true);
 	incoming->offer = *note;
 	recv_begin(incoming);
-	verdict = part_open(&receiver->folder, note, &incoming->part,
+	verdict = part_open(&receiver->group->folder, note, &incoming->part,
 			    incoming->error);
 	if (verdict == TRANSFER_YES) {
 		incoming->job = loop_event_new(receiver->loop, LOOP_READABLE,
@@ -306,7 +311,8 @@ static void recv_on_data(struct incoming *incoming,
 		return;
 	}
 	incoming->file.bytes = part_done_bytes(incoming->part);
-	progress_show(&receiver->progress, &incoming->file, incoming->heard_ns);
+	progress_show(&receiver->group->progress, &incoming->file,
+		      incoming->heard_ns);
 	if (part_wants_save(incoming->part) &&
 	    incoming->heard_ns - incoming->saved_ns >= RECV_SAVE_NS) {
 		incoming->saved_ns = incoming->heard_ns;
@@ -428,7 +434,7 @@ static void recv_on_writable(struct nopal_session *session, void *user)
 static void recv_talk_of_end(struct incoming *incoming, int end,
 			     const char *text)
 {
-	struct progress *progress = &incoming->receiver->progress;
+	struct progress *progress = &incoming->receiver->group->progress;
 
 	char error[TRANSFER_TEXT_ROOM];
 
@@ -483,11 +489,10 @@ static void recv_on_ended(struct nopal_session *session, int end,
 	receiver = incoming->receiver;
 	incoming->out.session = NULL;
 	recv_talk_of_end(incoming, end, text);
-	if (receiver->once && end == NOPAL_ENDED_WELL &&
-	    incoming->files_good + incoming->files_bad > 0) {
-		receiver->exit = incoming->files_bad ? TOOL_FAILED : TOOL_GOOD;
-		loop_stop(receiver->loop);
-	}
+	if (receiver->group->once && end == NOPAL_ENDED_WELL &&
+	    incoming->files_good + incoming->files_bad > 0)
+		recv_loops_stop(receiver->group,
+				incoming->files_bad ? TOOL_FAILED : TOOL_GOOD);
 	recv_incoming_free(incoming);
 }
 

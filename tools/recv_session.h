@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv_session.h -- the sessions of `nopal recv`.
+ * recv_session.h -- the sessions of `nopal recv`, on one loop or several.
+ *
+ * A receiver is one loop with its sessions, and of its own thread alone.  What
+ * all of them share is the group: its plan, folder and talk never change hands,
+ * the rest is under its lock.
  */
 #ifndef NOPAL_RECV_SESSION_H
 #define NOPAL_RECV_SESSION_H
+
+#include <pthread.h>
 
 #include "loop.h"
 #include "part.h"
@@ -11,23 +17,38 @@
 #include "tool.h"
 
 struct incoming;
+struct receiver;
 
-struct receiver {
-	struct loop *loop;
+struct recv_group {
 	struct nopal_plan *plan;
-	struct nopal_endpoint *endpoint;
 	struct part_folder folder;
 	struct progress progress;
+	struct nopal_shards *shards; /* NULL: there is one loop */
+	struct receiver *receivers;
+	unsigned count;
+	bool once;
+	pthread_mutex_t lock; /* of what follows, and of `wanted` */
+	bool over;
+	enum tool_exit exit;
+};
+
+struct receiver {
+	struct recv_group *group;
+	struct loop *loop;
+	struct nopal_endpoint *endpoint;
 	struct incoming *incomings;
 	unsigned incoming_count;
-	struct loop_event *ping;
-	bool once;
-	enum tool_exit exit;
+	struct loop_event *ping, *called;
+	int called_fd;	 /* other loops write to it */
+	uint64_t wanted; /* a file's id that another loop asks for; 0: none */
+	pthread_t thread;
 };
 
 /* For nopal_endpoint_allow; the receiver is the listener's user. */
 extern const struct nopal_callbacks recv_session_callbacks;
 /* Calls silent peers, so that the composition finds out whether they live. */
 void recv_session_ping(struct receiver *receiver);
+/* Ends the session that has this file, where its peer says nothing. */
+void recv_session_give_up(struct receiver *receiver, uint64_t id);
 
 #endif

@@ -86,4 +86,33 @@ start_receiver --once 4
 grep -q 'was there already' "$work/send4.log" || fail "it was sent once more"
 wait $receiver
 receiver=
+
+# Several loops: senders at once, and one that is started again: its new port most
+# likely leads it to a loop that does not have its part.
+rm -rf "$work/out"
+start_receiver "--loops 4" 5
+"$nopal" send "$work/file" "127.0.0.1:$port" --rate 200Mbit 2>"$work/send5.log" &
+sender=$!
+wait_saved 8000000
+kill -9 $sender
+wait $sender 2>/dev/null
+others=
+for i in 1 2 3; do
+	head -c 5000000 /dev/urandom >"$work/other$i"
+	"$nopal" send "$work/other$i" "127.0.0.1:$port" 2>"$work/other$i.log" &
+	others="$others $!"
+done
+"$nopal" send "$work/file" "127.0.0.1:$port" 2>"$work/send6.log" ||
+	fail "it did not go on at several loops"
+sender=
+for one in $others; do
+	wait "$one" || fail "one of many senders ended badly"
+done
+kill -INT $receiver
+wait $receiver || fail "the receiver of several loops ended with $?"
+receiver=
+grep -q 'resumed at' "$work/send6.log" || fail "it began anew at several loops"
+for name in file other1 other2 other3; do
+	cmp "$work/$name" "$work/out/$name" || fail "$name differs"
+done
 echo "well"
