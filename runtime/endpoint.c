@@ -243,11 +243,25 @@ static uint32_t id_of(const uint8_t *bytes)
 	return (uint32_t)nopal_read(&reader, NOPAL_ID_BYTES);
 }
 
+/* The session with this id, if that address is its peer's.  NULL: nobody. */
+static struct nopal_core *session_of(const struct nopal_endpoint *endpoint,
+				     const struct nopal_address *from,
+				     uint32_t id)
+{
+	struct nopal_core *core = id_find(&endpoint->by_id, id);
+
+	return core && nopal_address_equal(&core->peer, from) ? core : NULL;
+}
+
+/* `*of_last` is whose the arrival's last datagram was: most often this one's,
+ * too.  It is not freed before the turn ends. */
 static void datagram_receive(struct nopal_endpoint *endpoint,
 			     const struct nopal_arrival *arrival,
-			     uint8_t *bytes, uint32_t length)
+			     uint8_t *bytes, uint32_t length,
+			     struct nopal_core **of_last)
 {
-	struct nopal_core *core;
+	struct nopal_core *core = *of_last;
+	uint32_t id;
 	uint8_t kind;
 
 	endpoint->port.counters.datagrams_in++;
@@ -261,9 +275,11 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 				       arrival->buffer, bytes, length);
 		return;
 	}
-	core = id_find(&endpoint->by_id, id_of(bytes + 1));
-	if (!core || core->life == NOPAL_LIFE_ENDED ||
-	    !nopal_address_equal(&core->peer, &arrival->from)) {
+	id = id_of(bytes + 1);
+	if (!core || core->local_id != id)
+		core = session_of(endpoint, &arrival->from, id);
+	*of_last = core;
+	if (!core || core->life == NOPAL_LIFE_ENDED) {
 		endpoint->port.counters.unknown_session++;
 		return;
 	}
@@ -275,6 +291,22 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 				       length);
 }
 
+static void arrival_receive(struct nopal_endpoint *endpoint,
+			    const struct nopal_arrival *arrival)
+{
+	uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
+	struct nopal_core *of_last = NULL;
+	uint32_t at = 0;
+
+	do {
+		uint32_t left = arrival->length - at;
+
+		datagram_receive(endpoint, arrival, arrival->bytes + at,
+				 left < stride ? left : stride, &of_last);
+		at += stride;
+	} while (at < arrival->length);
+}
+
 void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
 			     const struct nopal_arrival *arrivals, size_t count)
 {
@@ -282,20 +314,8 @@ void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
 
 	world->in_core = true;
 	endpoint->port.counters.batches_in++;
-	for (size_t i = 0; i < count; i++) {
-		const struct nopal_arrival *arrival = &arrivals[i];
-		uint32_t stride =
-			arrival->stride ? arrival->stride : arrival->length;
-		uint32_t at = 0;
-
-		do {
-			uint32_t left = arrival->length - at;
-
-			datagram_receive(endpoint, arrival, arrival->bytes + at,
-					 left < stride ? left : stride);
-			at += stride;
-		} while (at < arrival->length);
-	}
+	for (size_t i = 0; i < count; i++)
+		arrival_receive(endpoint, &arrivals[i]);
 	nopal__turn_end(world, true);
 }
 

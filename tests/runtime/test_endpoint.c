@@ -263,6 +263,60 @@ static void test_an_arrival_of_many_is_cut_by_its_stride(void **state)
 	assert_int_equal(nopal_endpoint_counters(endpoint)->batches_in, 1);
 }
 
+/* GRO puts together what has one address and length, whoever it is for. */
+static void test_an_arrival_may_be_for_several(void **state)
+{
+	enum { STRIDE = HEAD + 4, FAR = 2, NOBODY = 3 };
+	static const unsigned of[] = { 0, 0, 1,	  0,	  FAR, 0,
+				       1, 1, FAR, NOBODY, 1,   0 };
+	enum { COUNT = sizeof(of) / sizeof(of[0]) };
+	uint8_t bytes[COUNT * STRIDE] = { 0 };
+	unsigned received[NOBODY] = { 0 };
+	uint32_t id[NOBODY + 1] = {
+		nopal_session_id(session_to(7, &received[0])),
+		nopal_session_id(session_to(7, &received[1])),
+		nopal_session_id(session_to(8, &received[FAR])),
+	};
+
+	(void)state;
+	id[NOBODY] = id[0] ^ id[1] ^ id[FAR];
+	for (unsigned i = 0; i < COUNT; i++)
+		datagram_for(id[of[i]], bytes + i * STRIDE);
+	arrive(7, bytes, sizeof(bytes), STRIDE);
+	assert_int_equal(received[0], 5);
+	assert_int_equal(received[1], 4);
+	assert_int_equal(received[FAR], 0);
+	assert_int_equal(nopal_endpoint_counters(endpoint)->unknown_session, 3);
+}
+
+static void on_received_abort(struct nopal_session *session,
+			      struct nopal_message *message, void *user)
+{
+	on_received(session, message, user);
+	nopal_session_abort(session, "enough");
+}
+
+static void test_a_session_may_end_within_an_arrival(void **state)
+{
+	enum { STRIDE = HEAD + 4, COUNT = 4 };
+	static const struct nopal_callbacks callbacks = {
+		.received = on_received_abort
+	};
+	struct nopal_address peer = peer_at(7);
+	uint8_t bytes[COUNT * STRIDE] = { 0 };
+	unsigned received = 0;
+	struct nopal_session *session = nopal_session_open(
+		endpoint, plan, &peer, &callbacks, &received);
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT; i++)
+		datagram_for(nopal_session_id(session), bytes + i * STRIDE);
+	arrive(7, bytes, sizeof(bytes), STRIDE);
+	assert_int_equal(received, 1);
+	assert_int_equal(nopal_endpoint_counters(endpoint)->unknown_session,
+			 COUNT - 1);
+}
+
 /* ------------------------------------------------------------------ trains */
 
 static void test_a_turn_is_a_train_and_a_shorter_one_ends_it(void **state)
@@ -416,6 +470,8 @@ int main(void)
 		CASE(test_each_session_is_found_by_its_id),
 		CASE(test_what_is_for_nobody_is_counted),
 		CASE(test_an_arrival_of_many_is_cut_by_its_stride),
+		CASE(test_an_arrival_may_be_for_several),
+		CASE(test_a_session_may_end_within_an_arrival),
 		CASE(test_a_turn_is_a_train_and_a_shorter_one_ends_it),
 		CASE(test_a_longer_one_begins_a_train),
 		CASE(test_another_peer_begins_a_train),
