@@ -43,7 +43,10 @@ static void train_seal(struct nopal_endpoint *endpoint)
 		bytes - nopal__plan(core)->trailer_bytes);
 }
 
-void nopal__endpoint_flush(struct nopal_endpoint *endpoint)
+/* Not inlined: its wide read of length and stride would move before the tests of
+ * its callers, and wait there for the narrow writes of the datagram before. */
+__attribute__((noinline)) void
+nopal__endpoint_flush(struct nopal_endpoint *endpoint)
 {
 	struct nopal_train train = { &endpoint->train_to, endpoint->train,
 				     endpoint->train_length,
