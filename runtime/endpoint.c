@@ -135,9 +135,10 @@ void nopal__endpoint_forget(struct nopal_core *bottom)
 
 	if (!bottom->at)
 		return;
-	if (endpoint->train_of == bottom)
+	if (endpoint->train_of == bottom) {
 		nopal__endpoint_flush(endpoint);
-	endpoint->train_of = NULL;
+		endpoint->train_of = NULL;
+	}
 	for (uint32_t i = 0; i < endpoint->ready_count; i++) {
 		struct nopal_ready *ready =
 			&endpoint->ready[(endpoint->ready_head + i) %
