@@ -35,44 +35,61 @@ static void adapt(struct monolith_connection *connection)
 }
 
 /* The newest arrivals, largest packet number first. */
-static void vote(struct monolith_sender *sender,
-		 const struct monolith_segment *segment)
+static void vote(struct monolith_sender *sender, uint64_t packet,
+		 int64_t departed_ns)
 {
-	uint64_t packet = segment->packet;
 	uint32_t at = sender->newest_count;
 
-	if (at == sender->votes && packet <= sender->newest[--at])
-		return;
+	if (at == sender->votes)
+		at--;
+	else
+		sender->newest_count++;
 	for (; at && sender->newest[at - 1] < packet; at--)
 		sender->newest[at] = sender->newest[at - 1];
 	sender->newest[at] = packet;
 	if (at == 0)
-		sender->newest_ns = segment->departed_ns;
-	if (sender->newest_count < sender->votes)
-		sender->newest_count++;
+		sender->newest_ns = departed_ns;
+	if (sender->newest_count == sender->votes)
+		sender->vote_from = sender->newest[sender->votes - 1] + 1;
 }
 
-static inline void arrived(struct monolith_connection *connection,
-			   struct monolith_ack *ack, uint64_t number)
+/* The numbers [from, to) arrived.  From the newest down, so that few have a
+ * vote. */
+static void arrived(struct monolith_connection *connection,
+		    struct monolith_ack *ack, uint64_t from, uint64_t to)
 {
 	struct monolith_sender *sender = &connection->sender;
-	struct monolith_segment *segment =
-		&sender->segments[number & sender->segment_mask];
+	struct monolith_segment *const segments = sender->segments;
+	struct monolith_departure *const departures = sender->departures;
+	const uint32_t mask = sender->segment_mask;
+	const uint32_t departure_mask = sender->departure_mask;
+	const uint64_t largest = sender->largest;
+	uint64_t bytes = 0, flown = 0, count = 0, vote_from = sender->vote_from;
 
-	if (segment->fate == MONOLITH_ARRIVED)
-		return;
-	if (segment->fate == MONOLITH_LOST || segment->packet > sender->largest)
-		adapt(connection);
-	else
-		vote(sender, segment);
-	if (segment->fate == MONOLITH_FLYING) {
-		sender->in_flight -= segment->length;
-		sender->departures[segment->packet & sender->departure_mask]
-			.number = 0;
+	while (to-- > from) {
+		struct monolith_segment *segment = &segments[to & mask];
+		uint64_t packet = segment->packet;
+		uint8_t fate = segment->fate;
+
+		if (fate == MONOLITH_ARRIVED)
+			continue;
+		segment->fate = MONOLITH_ARRIVED;
+		bytes += segment->length;
+		count++;
+		if (fate == MONOLITH_FLYING) {
+			flown += segment->length;
+			departures[packet & departure_mask].number = 0;
+		}
+		if (fate == MONOLITH_LOST || packet > largest) {
+			adapt(connection);
+		} else if (packet >= vote_from) {
+			vote(sender, packet, segment->departed_ns);
+			vote_from = sender->vote_from;
+		}
 	}
-	segment->fate = MONOLITH_ARRIVED;
-	ack->acked_bytes += segment->length;
-	ack->acked_segments++;
+	sender->in_flight -= (int64_t)flown;
+	ack->acked_bytes += bytes;
+	ack->acked_segments += count;
 }
 
 /* The bits of numbers that the base passes are cleared for the next to use. */
@@ -97,8 +114,7 @@ static void below_floor(struct monolith_connection *connection,
 
 	if (ack->floor <= sender->base)
 		return;
-	for (uint64_t number = sender->base; number < ack->floor; number++)
-		arrived(connection, ack, number);
+	arrived(connection, ack, sender->base, ack->floor);
 	if (sender->base < sender->reported_end)
 		forget_bits(sender, ack->floor);
 	sender->base = ack->floor;
@@ -160,9 +176,12 @@ static void above_floor(struct monolith_connection *connection,
 		if (from >= sender->base)
 			word &= ~reported(sender, from);
 		word = word ? news(sender, from, word) : 0;
-		for (; word; word &= word - 1)
-			arrived(connection, ack,
-				from + (unsigned)__builtin_ctzll(word));
+		for (; word; word &= word - 1) {
+			uint64_t number =
+				from + (unsigned)__builtin_ctzll(word);
+
+			arrived(connection, ack, number, number + 1);
+		}
 		from += MONOLITH_WORD;
 	}
 }

@@ -133,7 +133,8 @@ struct monolith_sender {
 	uint64_t adapted_at;
 	int64_t patience_ns, newest_ns;
 	uint32_t votes, newest_count;
-	uint64_t newest[MONOLITH_VOTES];
+	uint64_t newest[MONOLITH_VOTES]; /* largest first */
+	uint64_t vote_from;		 /* who is older has no vote */
 };
 
 struct monolith_rtt {
@@ -171,7 +172,7 @@ struct monolith_receiver {
 	uint32_t unacked;
 	bool at_once, asked;
 
-	uint64_t granted, told, told_arrived, arrived, highest, grant;
+	uint64_t granted, told, told_end, highest, grant;
 
 	/* the message at the floor */
 	struct monolith_piece *pieces;

@@ -13,7 +13,8 @@
  *     --check          compare every byte that arrives
  *     --link WORDS     in sim, as `nopal sim` has them
  *     --seed N         of sim
- *     --bytes N        send so many bytes, however long it takes
+ *     --bytes N        send so many bytes, however long it takes; in recv: fail
+ *                      where not so many came
  *
  * A line of JSON says what came of it: in sim with counters of both ends.  It
  * fails when a byte differs, or when a flow does not end well.
@@ -245,6 +246,9 @@ static int live_report(const struct traffic *traffic)
 			traffic->counters.departures, traffic->counters.resends,
 			traffic->counters.control_out,
 			traffic->counters.segments_lost);
+	if (!traffic->sends && traffic->bytes &&
+	    traffic->received != traffic->bytes)
+		return 1;
 	return traffic->ended_well && !traffic->differs ? 0 : 1;
 }
 

@@ -34,6 +34,7 @@ void monolith__receiver_begin(struct monolith_connection *connection,
 	receiver->highest = first;
 	receiver->granted = first + (uint64_t)setup->edge_initial;
 	receiver->told = receiver->granted;
+	receiver->told_end = first;
 	receiver->grant = ((uint64_t)setup->buffer_bytes + body - 1) / body;
 	if (receiver->grant < (uint64_t)setup->edge_initial)
 		receiver->grant = (uint64_t)setup->edge_initial;
@@ -41,15 +42,17 @@ void monolith__receiver_begin(struct monolith_connection *connection,
 		receiver->grant = (uint64_t)setup->filter_window;
 }
 
-static void receiver_fail(struct monolith_connection *connection,
-			  enum nopal_end end, const char *text)
+__attribute__((cold, noinline)) static void
+receiver_fail(struct monolith_connection *connection, enum nopal_end end,
+	      const char *text)
 {
 	monolith__end(connection, end, text);
 }
 
 /* ------------------------------------------------------- the message at the floor */
 
-static bool pieces_grow(struct monolith_connection *connection)
+__attribute__((cold, noinline)) static bool
+pieces_grow(struct monolith_connection *connection)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
 	uint32_t room =
@@ -82,7 +85,8 @@ static void pieces_drop(struct monolith_receiver *receiver)
 	receiver->message_bytes = 0;
 }
 
-static void message_deliver(struct monolith_connection *connection)
+__attribute__((noinline)) static void
+message_deliver(struct monolith_connection *connection)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
 	const struct monolith_message message = {
@@ -232,11 +236,12 @@ void monolith__receiver_free(struct monolith_connection *connection)
 /* -------------------------------------------------------------------- arrivals */
 
 /* Not the next one of a stream without holes. */
-static void odd_arrival(struct monolith_connection *connection,
-			struct nopal_buffer *buffer, uint64_t number,
-			const struct monolith_early *segment)
+__attribute__((cold, noinline)) static void
+odd_arrival(struct monolith_connection *connection, struct nopal_buffer *buffer,
+	    const struct monolith_early *segment, uint32_t wire)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
+	uint64_t number = monolith_near(receiver->end, wire);
 
 	if (number < receiver->floor ||
 	    (number < receiver->end && is_seen(receiver, number))) {
@@ -246,9 +251,6 @@ static void odd_arrival(struct monolith_connection *connection,
 	if (number >= receiver->granted)
 		return;
 	receiver->at_once = true;
-	receiver->arrived++;
-	if (number >= receiver->highest)
-		receiver->highest = number + 1;
 	if (number != receiver->floor) {
 		early_keep(connection, buffer, number, segment);
 		return;
@@ -256,40 +258,59 @@ static void odd_arrival(struct monolith_connection *connection,
 	receiver->floor++;
 	piece_add(connection, buffer, segment->bytes, segment->length,
 		  segment->fragment);
-	early_follow(connection);
+	if (receiver->floor > receiver->end)
+		receiver->end = receiver->floor;
+	else
+		early_follow(connection);
 }
 
+/* A segment whose datagram is good: `length` is that of its body. */
 static inline void segment_arrive(struct monolith_connection *connection,
 				  struct nopal_buffer *buffer,
 				  const uint8_t *bytes, uint32_t length)
 {
 	struct monolith_receiver *receiver = &connection->receiver;
-	uint64_t packet = monolith_near(
-		receiver->latest, monolith_get32(bytes + MONOLITH_PACKET_AT));
-	uint64_t number = monolith_near(
-		receiver->end, monolith_get32(bytes + MONOLITH_NUMBER_AT));
-	const struct monolith_early segment = {
-		.bytes = bytes + MONOLITH_DATA_HEAD,
-		.length = length - MONOLITH_DATA_HEAD,
-		.fragment = monolith_get16(bytes + MONOLITH_FRAGMENT_AT),
-	};
+	uint32_t number = monolith_get32(bytes + MONOLITH_NUMBER_AT);
+	uint16_t fragment = monolith_get16(bytes + MONOLITH_FRAGMENT_AT);
+	int32_t newer = (int32_t)(monolith_get32(bytes + MONOLITH_PACKET_AT) -
+				  (uint32_t)receiver->latest);
 
-	if (packet > receiver->latest || !receiver->latest_ns) {
-		receiver->latest = packet;
+	if (newer > 0 || !receiver->latest_ns) {
+		receiver->latest += (uint64_t)(newer > 0 ? newer : 0);
 		receiver->latest_ns = connection->now_ns;
 	}
 	receiver->unacked++;
-	if (number != receiver->floor || number != receiver->end ||
-	    number >= receiver->granted) {
-		odd_arrival(connection, buffer, number, &segment);
-		return;
+	bytes += MONOLITH_DATA_HEAD;
+	if (number == (uint32_t)receiver->floor &&
+	    receiver->floor == receiver->end &&
+	    receiver->end < receiver->granted) {
+		receiver->floor = ++receiver->end;
+		piece_add(connection, buffer, bytes, length, fragment);
+	} else {
+		const struct monolith_early segment = { .bytes = bytes,
+							.length = length,
+							.fragment = fragment };
+
+		odd_arrival(connection, buffer, &segment, number);
 	}
-	receiver->arrived++;
-	receiver->floor = receiver->end = number + 1;
-	if (receiver->highest < receiver->end)
-		receiver->highest = receiver->end;
-	piece_add(connection, buffer, segment.bytes, segment.length,
-		  segment.fragment);
+}
+
+/* Is the datagram as it left? */
+static inline bool datagram_check(struct monolith_connection *connection,
+				  const uint8_t *bytes, uint32_t length,
+				  uint32_t trailer)
+{
+	if (length < MONOLITH_DATA_HEAD + trailer) {
+		connection->counters.malformed++;
+		return false;
+	}
+	length -= trailer;
+	if (trailer &&
+	    nopal__crc32c(bytes, length) != monolith_get32(bytes + length)) {
+		connection->counters.sealed_badly++;
+		return false;
+	}
+	return true;
 }
 
 uint32_t monolith__data_receive(struct monolith_connection *connection,
@@ -297,33 +318,24 @@ uint32_t monolith__data_receive(struct monolith_connection *connection,
 				uint32_t at, uint32_t stride)
 {
 	uint32_t trailer = connection->setup->trailer_bytes;
+	uint32_t head = MONOLITH_DATA_HEAD + trailer;
+	uint32_t end = arrival->length;
 	bool open = monolith__confirm(connection);
 
 	do {
 		const uint8_t *bytes = arrival->bytes + at;
-		uint32_t length = arrival->length - at;
+		uint32_t length = end - at < stride ? end - at : stride;
 
-		if (length > stride)
-			length = stride;
 		if (length < MONOLITH_HEAD ||
 		    memcmp(bytes, connection->data_head, MONOLITH_HEAD))
 			break;
 		at += stride;
 		connection->counters.datagrams_in++;
-		if (length < MONOLITH_DATA_HEAD + trailer) {
-			connection->counters.malformed++;
-			continue;
-		}
-		length -= trailer;
-		if (trailer && nopal__crc32c(bytes, length) !=
-				       monolith_get32(bytes + length)) {
-			connection->counters.sealed_badly++;
-			continue;
-		}
-		if (open && connection->life != MONOLITH_LIFE_ENDED)
+		if (datagram_check(connection, bytes, length, trailer) &&
+		    open && connection->life != MONOLITH_LIFE_ENDED)
 			segment_arrive(connection, arrival->buffer, bytes,
-				       length);
-	} while (at < arrival->length);
+				       length - head);
+	} while (at < end);
 	return at;
 }
 
@@ -354,17 +366,19 @@ static void window_tell(struct monolith_connection *connection)
 
 	if (edge > receiver->granted)
 		receiver->granted = edge;
+	if (receiver->end > receiver->highest)
+		receiver->highest = receiver->end;
 	/* The first window may have been lost: the peer lives on `initial`. */
 	if (!receiver->asked &&
 	    receiver->granted - receiver->told <
 		    receiver->grant / RECEIVER_TELL_PART &&
 	    (receiver->highest > receiver->first + initial ||
-	     (receiver->arrived - receiver->told_arrived) * RECEIVER_TELL_PART <
+	     (receiver->end - receiver->told_end) * RECEIVER_TELL_PART <
 		     initial))
 		return;
 	receiver->asked = false;
 	receiver->told = receiver->granted;
-	receiver->told_arrived = receiver->arrived;
+	receiver->told_end = receiver->end;
 	body = monolith__control_begin(connection, sizeof(uint32_t));
 	if (!body)
 		return;
