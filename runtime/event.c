@@ -88,7 +88,7 @@ static inline void pin_message(struct nopal_message *message)
 static inline void unpin_segment(struct nopal_core *core,
 				 struct nopal_segment *segment)
 {
-	if (--segment->pins == 0)
+	if (--segment->pins == 0 && segment->done)
 		nopal__segment_settle(core, segment);
 }
 

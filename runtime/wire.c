@@ -11,6 +11,7 @@
  * A datagram is parsed once, bounds first, into a segment; nothing else looks
  * at its bytes.  docs/wire.md has the whole format.
  */
+#include <endian.h>
 #include <string.h>
 
 #include "session.h"
@@ -63,39 +64,73 @@ void nopal_serial_seen(struct nopal_session *session,
 		core->serial[index - 1] = value;
 }
 
+/* Where the width is known when this is compiled, one load or store is left. */
 static inline uint8_t *put(uint8_t *at, uint64_t value, unsigned bytes)
 {
-	for (unsigned i = bytes; i-- > 0;) {
-		at[i] = (uint8_t)value;
-		value >>= BITS_PER_BYTE;
-	}
+	uint64_t wide = htobe64(value);
+	uint32_t half = htobe32((uint32_t)value);
+	uint16_t quarter = htobe16((uint16_t)value);
+
+	if (bytes == sizeof(half))
+		memcpy(at, &half, sizeof(half));
+	else if (bytes == sizeof(quarter))
+		memcpy(at, &quarter, sizeof(quarter));
+	else if (bytes == sizeof(*at))
+		*at = (uint8_t)value;
+	else
+		memcpy(at, (const uint8_t *)&wide + sizeof(wide) - bytes,
+		       bytes);
 	return at + bytes;
 }
 
 static inline uint64_t get(const uint8_t *at, unsigned bytes)
 {
-	uint64_t value = 0;
+	uint64_t wide = 0;
+	uint32_t half;
+	uint16_t quarter;
 
-	for (unsigned i = 0; i < bytes; i++)
-		value = value << BITS_PER_BYTE | at[i];
-	return value;
+	if (bytes == sizeof(half)) {
+		memcpy(&half, at, sizeof(half));
+		return be32toh(half);
+	}
+	if (bytes == sizeof(quarter)) {
+		memcpy(&quarter, at, sizeof(quarter));
+		return be16toh(quarter);
+	}
+	if (bytes == sizeof(*at))
+		return *at;
+	memcpy((uint8_t *)&wide + sizeof(wide) - bytes, at, bytes);
+	return be64toh(wide);
 }
 
-static uint8_t *put_fields(const struct nopal_header *header,
-			   const struct nopal_segment *segment, uint8_t *at)
+/* In a fused unit the header is a constant, and the loop a straight line. */
+#ifdef NOPAL_FUSED_LAYERS
+#define FOR_EACH_FIELD(field, header)                                          \
+	_Pragma("GCC unroll 32") for (const struct nopal_field *field =        \
+					      (header)->fields;                \
+				      field <                                  \
+				      (header)->fields + (header)->count;      \
+				      field++)
+#else
+#define FOR_EACH_FIELD(field, header)                                          \
+	for (const struct nopal_field *field = (header)->fields;               \
+	     field < (header)->fields + (header)->count; field++)
+#endif
+
+static inline __attribute__((always_inline)) uint8_t *
+put_fields(const struct nopal_header *header,
+	   const struct nopal_segment *segment, uint8_t *at)
 {
-	for (unsigned i = 0; i < header->count; i++)
-		at = put(at, segment->attribute[header->fields[i].slot],
-			 header->fields[i].bytes);
+	FOR_EACH_FIELD (field, header)
+		at = put(at, segment->attribute[field->slot], field->bytes);
 	return at;
 }
 
-static void get_fields(const struct nopal_core *core,
-		       const struct nopal_header *header,
-		       struct nopal_segment *segment, const uint8_t *at)
+static inline __attribute__((always_inline)) void
+get_fields(const struct nopal_core *core, const struct nopal_header *header,
+	   struct nopal_segment *segment, const uint8_t *at)
 {
-	for (unsigned i = 0; i < header->count; i++) {
-		const struct nopal_field *field = &header->fields[i];
+	FOR_EACH_FIELD (field, header) {
 		uint64_t value = get(at, field->bytes);
 
 		if (field->serial)
@@ -105,6 +140,31 @@ static void get_fields(const struct nopal_core *core,
 		segment->attribute[field->slot] = value;
 		at += field->bytes;
 	}
+}
+
+/* The same by kind.  Data are told apart for their header's sake, see above. */
+static uint8_t *put_header(const struct nopal_core *core,
+			   const struct nopal_segment *segment, uint8_t *at)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	if (segment->kind == NOPAL_KIND_DATA)
+		return put_fields(&plan->kinds[NOPAL_KIND_DATA].header, segment,
+				  at);
+	return put_fields(&plan->kinds[segment->kind].header, segment, at);
+}
+
+static void get_header(const struct nopal_core *core,
+		       struct nopal_segment *segment, const uint8_t *at)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	if (segment->kind == NOPAL_KIND_DATA)
+		get_fields(core, &plan->kinds[NOPAL_KIND_DATA].header, segment,
+			   at);
+	else
+		get_fields(core, &plan->kinds[segment->kind].header, segment,
+			   at);
 }
 
 /* A peer that has not told its session id gets the whole introduction; where
@@ -143,15 +203,18 @@ static void fetch_behind(const struct nopal_body *body)
 
 	if (body->length < FETCH_FROM_BYTES)
 		return;
-	for (uint32_t at = 0; at < body->length; at += NOPAL_CACHE_LINE)
+	for (uint32_t at = 0; at < body->length; at += 4 * NOPAL_CACHE_LINE) {
 		__builtin_prefetch(behind + at);
+		__builtin_prefetch(behind + at + NOPAL_CACHE_LINE);
+		__builtin_prefetch(behind + at + 2 * NOPAL_CACHE_LINE);
+		__builtin_prefetch(behind + at + 3 * NOPAL_CACHE_LINE);
+	}
 }
 
 void nopal__pack_out(struct nopal_core *core,
 		     const struct nopal_segment *segment)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
-	const struct nopal_header *header = &plan->kinds[segment->kind].header;
 	bool opening = introduces(core, segment->kind);
 	uint32_t bytes = datagram_bytes(core, segment);
 	uint8_t *start = nopal__train_room(core, bytes), *at = start;
@@ -165,7 +228,7 @@ void nopal__pack_out(struct nopal_core *core,
 		at = put(at, plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
 		core->introduced_ns = core->session.now_ns;
 	}
-	at = put_fields(header, segment, at);
+	at = put_header(core, segment, at);
 	if (segment->body.length)
 		memcpy(at, segment->body.bytes, segment->body.length);
 	nopal__train_add_open(core, bytes);
@@ -198,7 +261,7 @@ struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
 	}
 	segment->incoming = true;
 	segment->departed_ns = core->session.now_ns;
-	get_fields(core, header, segment, bytes + skip);
+	get_header(core, segment, bytes + skip);
 	if (nopal__layer(core)->packet_number_slot)
 		segment->packet_number =
 			segment->attribute[nopal__layer(core)
