@@ -419,6 +419,7 @@ static void endpoint_free(struct nopal_endpoint *endpoint)
 		free(endpoint->spare);
 		endpoint->spare = next;
 	}
+	nopal__pools_free(&endpoint->pools);
 	nopal_free(NULL, endpoint->by_opening.slots);
 	free(endpoint->by_id.slots);
 	free(endpoint->ready);

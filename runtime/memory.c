@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * memory.c -- everything a session owns comes from here and is charged to its
- * budget; closing is one release.  Pools hold segments and messages: objects
- * never move, and a handle names one only while it lives.
+ * budget; closing is one release.  Segments and messages come from pools of the
+ * endpoint, so that a session which has none of them holds no memory for them;
+ * objects never move, and a handle names one only while it lives.
  */
 #include <string.h>
 
@@ -81,27 +82,40 @@ void nopal__memory_release(struct nopal_core *core)
 	}
 }
 
-/* An object is its generation word and then what the caller sees. */
-struct pool_object {
-	uint32_t generation;
-	uint32_t reserved;
-};
+/* ------------------------------------------------------------------- pools */
 
-int nopal__pool_init(struct nopal_pool *pool, uint32_t object_bytes)
-{
-	memset(pool, 0, sizeof(*pool));
-	pool->object_bytes =
-		(uint32_t)((object_bytes + sizeof(struct pool_object) + 15u) &
-			   ~15u);
-	return 0;
-}
-
-static struct pool_object *pool_object(const struct nopal_pool *pool,
-				       uint32_t index)
+static struct nopal_object *object_at(const struct nopal_pool *pool,
+				      uint32_t index)
 {
 	return (void *)(pool->chunks[index >> POOL_CHUNK_SHIFT] +
 			(size_t)(index & (POOL_CHUNK - 1)) *
 				pool->object_bytes);
+}
+
+static struct nopal_object *object_of(const void *object)
+{
+	return (struct nopal_object *)(uintptr_t)object - 1;
+}
+
+struct nopal_pool *nopal__pool_of(struct nopal_pool **pools,
+				  uint32_t object_bytes)
+{
+	uint32_t bytes =
+		(uint32_t)((object_bytes + sizeof(struct nopal_object) + 15u) &
+			   ~15u);
+	struct nopal_pool *pool = *pools;
+
+	while (pool && pool->object_bytes != bytes)
+		pool = pool->next;
+	if (pool)
+		return pool;
+	pool = calloc(1, sizeof(*pool));
+	if (!pool)
+		return NULL;
+	pool->object_bytes = bytes;
+	pool->next = *pools;
+	*pools = pool;
+	return pool;
 }
 
 static bool pool_grow(struct nopal_pool *pool)
@@ -121,70 +135,104 @@ static bool pool_grow(struct nopal_pool *pool)
 	if (!table[chunks - 1])
 		return false;
 	pool->chunk_count = chunks;
-	for (uint32_t i = POOL_CHUNK; i-- > 0;)
+	for (uint32_t i = POOL_CHUNK; i-- > 0;) {
+		object_at(pool, pool->made + i)->index = pool->made + i;
 		pool->free[pool->free_count++] = pool->made + i;
+	}
 	pool->made += POOL_CHUNK;
 	return true;
 }
 
-void nopal__pool_prefetch(const struct nopal_pool *pool, uint32_t index)
+void nopal__pool_prefetch(const struct nopal_objects *objects, uint32_t index)
 {
+	const struct nopal_pool *pool = objects->pool;
 	const char *object;
 
 	if (index >= pool->made)
 		return;
-	object = (const char *)pool_object(pool, index);
+	object = (const char *)object_at(pool, index);
 	for (uint32_t at = 0; at < pool->object_bytes; at += NOPAL_CACHE_LINE)
 		__builtin_prefetch(object + at, 1);
 }
 
 /* The object is not zeroed: its maker sets every field.  The one that is taken
  * next begins to be fetched. */
-void *nopal__pool_take(struct nopal_pool *pool, struct nopal_handle *ret_handle)
+void *nopal__pool_take(struct nopal_objects *objects,
+		       struct nopal_handle *ret_handle)
 {
-	struct pool_object *object;
+	struct nopal_pool *pool = objects->pool;
+	struct nopal_object *object;
 
 	if (pool->free_count == 0 && !pool_grow(pool))
 		return NULL;
 	ret_handle->index = pool->free[--pool->free_count];
 	if (pool->free_count)
-		nopal__pool_prefetch(pool, pool->free[pool->free_count - 1]);
-	object = pool_object(pool, ret_handle->index);
+		nopal__pool_prefetch(objects, pool->free[pool->free_count - 1]);
+	object = object_at(pool, ret_handle->index);
 	ret_handle->generation = ++object->generation;
-	pool->alive++;
+	object->older = objects->newest;
+	object->newer = NULL;
+	if (objects->newest)
+		objects->newest->newer = object;
+	objects->newest = object;
+	objects->alive++;
 	return object + 1;
 }
 
-void nopal__pool_give(struct nopal_pool *pool, struct nopal_handle handle)
+void nopal__pool_give(struct nopal_objects *objects, void *given)
 {
-	pool_object(pool, handle.index)->generation++;
-	pool->free[pool->free_count++] = handle.index;
-	pool->alive--;
+	struct nopal_object *object = object_of(given);
+	struct nopal_pool *pool = objects->pool;
+
+	object->generation++;
+	if (object->older)
+		object->older->newer = object->newer;
+	if (object->newer)
+		object->newer->older = object->older;
+	else
+		objects->newest = object->older;
+	pool->free[pool->free_count++] = object->index;
+	objects->alive--;
 }
 
-void *nopal__pool_find(const struct nopal_pool *pool,
+void *nopal__pool_find(const struct nopal_objects *objects,
 		       struct nopal_handle handle)
 {
-	struct pool_object *object;
+	const struct nopal_pool *pool = objects->pool;
+	struct nopal_object *object;
 
 	if (handle.index >= pool->made || !(handle.generation & 1))
 		return NULL;
-	object = pool_object(pool, handle.index);
+	object = object_at(pool, handle.index);
 	return object->generation == handle.generation ? object + 1 : NULL;
 }
 
-void *nopal__pool_at(const struct nopal_pool *pool, uint32_t index)
+void *nopal__pool_oldest(const struct nopal_objects *objects)
 {
-	struct pool_object *object = pool_object(pool, index);
+	struct nopal_object *object = objects->newest;
 
-	return object->generation & 1 ? object + 1 : NULL;
+	while (object && object->older)
+		object = object->older;
+	return object ? object + 1 : NULL;
 }
 
-void nopal__pool_fini(struct nopal_pool *pool)
+void *nopal__pool_newer(const void *object)
 {
-	for (uint32_t i = 0; i < pool->chunk_count; i++)
-		free(pool->chunks[i]);
-	free(pool->chunks);
-	free(pool->free);
-	memset(pool, 0, sizeof(*pool));
+	struct nopal_object *newer = object_of(object)->newer;
+
+	return newer ? newer + 1 : NULL;
+}
+
+void nopal__pools_free(struct nopal_pool **pools)
+{
+	while (*pools) {
+		struct nopal_pool *pool = *pools;
+
+		*pools = pool->next;
+		for (uint32_t i = 0; i < pool->chunk_count; i++)
+			free(pool->chunks[i]);
+		free(pool->chunks);
+		free(pool->free);
+		free(pool);
+	}
 }

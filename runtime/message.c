@@ -96,7 +96,7 @@ void nopal__message_free(struct nopal_core *core, struct nopal_message *message)
 		nopal_buffer_unref(message->fragment[i].buffer);
 	fragments_free(core, message);
 	nopal__credit(core, message->length);
-	nopal__pool_give(&core->messages, message->handle);
+	nopal__pool_give(&core->messages, message);
 }
 
 void nopal__message_unpin(struct nopal_core *core,
@@ -503,25 +503,29 @@ size_t nopal_message_copy(const struct nopal_message *message, uint64_t from,
 /* The session is over: what has no fate yet gets the only true one. */
 void nopal__messages_end(struct nopal_core *core)
 {
-	for (uint32_t i = 0; i < core->messages.made; i++) {
-		struct nopal_message *message =
-			nopal__pool_at(&core->messages, i);
+	struct nopal_message *message = nopal__pool_oldest(&core->messages);
 
-		if (message && !message->incoming && !message->settled)
+	while (message) {
+		struct nopal_message *newer;
+
+		if (!message->incoming && !message->settled)
 			message_tell_fate(core, message, NOPAL_UNKNOWN);
-		if (message && !message->kept)
+		newer = nopal__pool_newer(message);
+		if (!message->kept)
 			nopal__message_free(core, message);
+		message = newer;
 	}
 }
 
 /* Those that were kept, and that nobody gave back in `ended`. */
 void nopal__messages_free_kept(struct nopal_core *core)
 {
-	for (uint32_t i = 0; i < core->messages.made; i++) {
-		struct nopal_message *message =
-			nopal__pool_at(&core->messages, i);
+	struct nopal_message *message = nopal__pool_oldest(&core->messages);
 
-		if (message)
-			nopal__message_free(core, message);
+	while (message) {
+		struct nopal_message *newer = nopal__pool_newer(message);
+
+		nopal__message_free(core, message);
+		message = newer;
 	}
 }

@@ -124,7 +124,7 @@ void nopal__segment_free(struct nopal_core *core, struct nopal_segment *segment)
 	nopal__record(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number,
 		      0);
 	nopal_buffer_unref(segment->body.buffer);
-	nopal__pool_give(&core->segments, segment->handle);
+	nopal__pool_give(&core->segments, segment);
 }
 
 /* ----------------------------------------------------------- done and freed */

@@ -31,21 +31,23 @@ static const struct nopal_part *part_at(const struct nopal_core *core,
 	return &core->plan->parts[core->layer->first_part + i];
 }
 
-static void core_lay_out(struct nopal_core *core)
+static bool core_lay_out(struct nopal_core *core)
 {
 	const struct nopal_layer *layer = core->layer;
+	struct nopal_pool **pools = &core->endpoint->pools;
 	uint32_t slots = core->plan->slot_count;
 
 	core->session.shared = (void *)((char *)core + layer->shared_at);
 	core->serial = (void *)(core->session.shared + layer->shared_count);
 	memcpy(core->session.shared, layer->shared_initial,
 	       layer->shared_count * sizeof(int64_t));
-	nopal__pool_init(&core->segments,
-			 (uint32_t)(sizeof(struct nopal_segment) +
-				    slots * sizeof(uint64_t)));
-	nopal__pool_init(&core->messages,
-			 (uint32_t)(sizeof(struct nopal_message) +
-				    slots * sizeof(uint64_t)));
+	core->segments.pool =
+		nopal__pool_of(pools, (uint32_t)(sizeof(struct nopal_segment) +
+						 slots * sizeof(uint64_t)));
+	core->messages.pool =
+		nopal__pool_of(pools, (uint32_t)(sizeof(struct nopal_message) +
+						 slots * sizeof(uint64_t)));
+	return core->segments.pool && core->messages.pool;
 }
 
 static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
@@ -67,8 +69,11 @@ static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
 	core->budget = plan->budget;
 	core->random = core->world->ops->random(core->world);
 	core->session.now_ns = core->world->now_ns;
-	core_lay_out(core);
-	return core;
+	if (core_lay_out(core))
+		return core;
+	nopal_plan_unref(core->plan);
+	free(core);
+	return NULL;
 }
 
 static int parts_open(struct nopal_core *core)
@@ -87,16 +92,16 @@ static int parts_open(struct nopal_core *core)
 
 static void core_free(struct nopal_core *core)
 {
-	for (uint32_t i = 0; i < core->segments.made; i++) {
-		struct nopal_segment *segment =
-			nopal__pool_at(&core->segments, i);
+	struct nopal_segment *segment = nopal__pool_oldest(&core->segments);
 
-		if (segment)
-			nopal_buffer_unref(segment->body.buffer);
+	while (segment) {
+		struct nopal_segment *newer = nopal__pool_newer(segment);
+
+		nopal_buffer_unref(segment->body.buffer);
+		nopal__pool_give(&core->segments, segment);
+		segment = newer;
 	}
 	nopal_wheel_disarm(&core->world->wheel, &core->wake);
-	nopal__pool_fini(&core->segments);
-	nopal__pool_fini(&core->messages);
 	nopal__memory_release(core);
 	nopal_plan_unref(core->plan);
 	free(core->end_text);
@@ -472,11 +477,10 @@ size_t nopal_session_dump(const struct nopal_session *session, FILE *out)
 	const struct nopal_core *core = nopal__core(session);
 	size_t lines = 0;
 
-	for (uint32_t i = 0; i < core->segments.made; i++) {
-		const struct nopal_segment *segment =
-			nopal__pool_at(&core->segments, i);
-
-		if (!segment || segment->incoming)
+	for (const struct nopal_segment *segment =
+		     nopal__pool_oldest(&core->segments);
+	     segment; segment = nopal__pool_newer(segment)) {
+		if (segment->incoming)
 			continue;
 		fprintf(out,
 			"segment %u %s since %lld ns, departures %u, held by",

@@ -33,12 +33,26 @@ enum nopal_life {
 	NOPAL_LIFE_ENDED,
 };
 
-/* Objects of one size, never moved; handles name them. */
+/* Objects of one size, of all sessions of an endpoint; never moved, and named by
+ * handles.  Before each object, out of its user's sight, lies its head. */
 struct nopal_pool {
+	struct nopal_pool *next; /* of another size */
 	char **chunks;
 	uint32_t chunk_count, object_bytes;
 	uint32_t *free; /* stack of free indices */
-	uint32_t free_count, made, alive;
+	uint32_t free_count, made;
+};
+struct nopal_object {
+	uint32_t generation; /* odd: it lives */
+	uint32_t index;
+	struct nopal_object *older, *newer; /* of the same session */
+};
+
+/* What one session has of a pool. */
+struct nopal_objects {
+	struct nopal_pool *pool;
+	struct nopal_object *newest;
+	uint32_t alive;
 };
 
 /* Where there is no handshake, a peer that is silent for so long is gone, and an
@@ -120,7 +134,7 @@ struct nopal_core {
 	char *end_text;
 	enum nopal_end end;
 
-	struct nopal_pool segments, messages;
+	struct nopal_objects segments, messages;
 	uint32_t numbered; /* segments and messages made */
 	struct nopal_handle
 		*waiting_open; /* messages sent before SESSION_OPENED */
@@ -201,6 +215,7 @@ struct nopal_endpoint {
 	struct nopal_core *sessions;
 	struct nopal_id_table by_id;
 	struct nopal_map by_opening; /* keyed hash of (address, peer id) */
+	struct nopal_pool *pools;    /* one for each size of object */
 	uint64_t secret[2];
 	/* the train that is being built */
 	struct nopal_address train_to;
@@ -225,17 +240,22 @@ static inline void nopal__record(struct nopal_core *core,
 }
 
 /* memory.c */
-int nopal__pool_init(struct nopal_pool *pool, uint32_t object_bytes);
-void *nopal__pool_take(struct nopal_pool *pool,
+/* The pool of objects of this size in the list, which gets it where it has none;
+ * NULL: out of memory. */
+struct nopal_pool *nopal__pool_of(struct nopal_pool **pools,
+				  uint32_t object_bytes);
+void nopal__pools_free(struct nopal_pool **pools);
+void *nopal__pool_take(struct nopal_objects *objects,
 		       struct nopal_handle *ret_handle);
-void nopal__pool_give(struct nopal_pool *pool, struct nopal_handle handle);
-void *nopal__pool_find(const struct nopal_pool *pool,
+void nopal__pool_give(struct nopal_objects *objects, void *object);
+/* NULL: what the handle named is gone. */
+void *nopal__pool_find(const struct nopal_objects *objects,
 		       struct nopal_handle handle);
 /* Starts to fetch the object at this index; any index will do. */
-void nopal__pool_prefetch(const struct nopal_pool *pool, uint32_t index);
-/* The live object at an index below pool->made, or NULL. */
-void *nopal__pool_at(const struct nopal_pool *pool, uint32_t index);
-void nopal__pool_fini(struct nopal_pool *pool);
+void nopal__pool_prefetch(const struct nopal_objects *objects, uint32_t index);
+/* The living objects of a session in the order of their making; NULL: no more. */
+void *nopal__pool_oldest(const struct nopal_objects *objects);
+void *nopal__pool_newer(const void *object);
 void nopal__memory_release(struct nopal_core *core);
 bool nopal__charge(struct nopal_core *core, uint64_t bytes);
 void nopal__credit(struct nopal_core *core, uint64_t bytes);

@@ -85,11 +85,10 @@ static void watchdog_bark(struct nopal_core *core)
 	int64_t patience = core->budget.hold_ns;
 	bool waiting = false;
 
-	for (uint32_t i = 0; i < core->segments.made; i++) {
-		struct nopal_segment *segment =
-			nopal__pool_at(&core->segments, i);
-
-		if (!segment || !segment->wanted)
+	for (const struct nopal_segment *segment =
+		     nopal__pool_oldest(&core->segments);
+	     segment; segment = nopal__pool_newer(segment)) {
+		if (!segment->wanted)
 			continue;
 		waiting = true;
 		if (core->session.now_ns - segment->created_ns < patience)

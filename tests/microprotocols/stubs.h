@@ -70,12 +70,11 @@ static inline int stubs_register(void **state)
 /* The one segment that lives in the opener's session. */
 static inline struct nopal_segment *stub_segment(struct rig *rig)
 {
-	struct nopal_pool *pool = &nopal__core(rig->opener.session)->segments;
-	struct nopal_segment *segment = NULL;
+	const struct nopal_objects *segments =
+		&nopal__core(rig->opener.session)->segments;
+	struct nopal_segment *segment = nopal__pool_oldest(segments);
 
-	assert_int_equal(pool->alive, 1);
-	for (uint32_t i = 0; i < pool->made && !segment; i++)
-		segment = nopal__pool_at(pool, i);
+	assert_int_equal(segments->alive, 1);
 	assert_non_null(segment);
 	return segment;
 }

@@ -68,24 +68,59 @@ static void test_objects_are_budgeted_too(void **state)
 
 static void test_handles_name_only_the_living(void **state)
 {
-	struct nopal_pool pool;
+	struct nopal_pool *pools = NULL;
+	struct nopal_objects ours = { .pool = nopal__pool_of(&pools, 24) };
 	struct nopal_handle handles[200];
 	void *objects[200];
 
 	(void)state;
-	nopal__pool_init(&pool, 24);
 	for (unsigned i = 0; i < 200; i++) {
-		objects[i] = nopal__pool_take(&pool, &handles[i]);
+		objects[i] = nopal__pool_take(&ours, &handles[i]);
 		memset(objects[i], (int)i, 24);
 	}
-	assert_int_equal(pool.alive, 200);
+	assert_int_equal(ours.alive, 200);
 	for (unsigned i = 0; i < 200; i += 2)
-		nopal__pool_give(&pool, handles[i]);
+		nopal__pool_give(&ours, objects[i]);
 	for (unsigned i = 0; i < 200; i++)
-		assert_ptr_equal(nopal__pool_find(&pool, handles[i]),
+		assert_ptr_equal(nopal__pool_find(&ours, handles[i]),
 				 i % 2 ? objects[i] : NULL);
-	assert_int_equal(pool.alive, 100);
-	nopal__pool_fini(&pool);
+	assert_int_equal(ours.alive, 100);
+	nopal__pools_free(&pools);
+}
+
+/* Two sessions that take turns at one pool each see their own, oldest first,
+ * and what one gives back serves the other. */
+static void test_sessions_share_a_pool(void **state)
+{
+	struct nopal_pool *pools = NULL;
+	struct nopal_objects owner[2] = { { 0 } };
+	struct nopal_handle handle;
+	uint32_t *object;
+
+	(void)state;
+	owner[0].pool = nopal__pool_of(&pools, sizeof(*object));
+	owner[1].pool = nopal__pool_of(&pools, sizeof(*object));
+	assert_ptr_equal(owner[0].pool, owner[1].pool);
+	assert_ptr_not_equal(nopal__pool_of(&pools, 1000), owner[0].pool);
+	for (uint32_t i = 0; i < 60; i++) {
+		object = nopal__pool_take(&owner[i % 2], &handle);
+		*object = i;
+	}
+	for (uint32_t who = 0; who < 2; who++) {
+		object = nopal__pool_oldest(&owner[who]);
+		for (uint32_t i = who; i < 60; i += 2) {
+			assert_int_equal(*object, i);
+			object = nopal__pool_newer(object);
+		}
+		assert_null(object);
+	}
+	while ((object = nopal__pool_oldest(&owner[0])))
+		nopal__pool_give(&owner[0], object);
+	for (uint32_t i = 0; i < 30; i++)
+		assert_non_null(nopal__pool_take(&owner[1], &handle));
+	assert_int_equal(owner[1].pool->made, 64);
+	assert_int_equal(owner[1].alive, 60);
+	nopal__pools_free(&pools);
 }
 
 int main(void)
@@ -96,6 +131,7 @@ int main(void)
 		CASE(test_over_budget_is_null),
 		CASE(test_objects_are_budgeted_too),
 		CASE(test_handles_name_only_the_living),
+		CASE(test_sessions_share_a_pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

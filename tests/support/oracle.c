@@ -91,11 +91,10 @@ static void check_fates(struct oracle *oracle, const struct nopal_core *core)
 static void check_nothing_held(struct oracle *oracle,
 			       const struct nopal_core *core)
 {
-	for (uint32_t i = 0; i < core->segments.made; i++) {
-		const struct nopal_segment *segment =
-			nopal__pool_at(&core->segments, i);
-
-		if (segment && segment->kind == NOPAL_KIND_DATA)
+	for (const struct nopal_segment *segment =
+		     nopal__pool_oldest(&core->segments);
+	     segment; segment = nopal__pool_newer(segment)) {
+		if (segment->kind == NOPAL_KIND_DATA)
 			violated(oracle,
 				 "closed while segment %u is held: done %#x, "
 				 "deallocate %#x",

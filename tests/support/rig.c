@@ -394,15 +394,12 @@ void *rig_state(struct nopal_session *session, const char *name)
 struct nopal_segment *rig_segment(struct nopal_session *session,
 				  uint32_t number)
 {
-	const struct nopal_pool *pool = &nopal__core(session)->segments;
+	struct nopal_segment *segment =
+		nopal__pool_oldest(&nopal__core(session)->segments);
 
-	for (uint32_t i = 0; i < pool->made; i++) {
-		struct nopal_segment *segment = nopal__pool_at(pool, i);
-
-		if (segment && segment->number == number)
-			return segment;
-	}
-	return NULL;
+	while (segment && segment->number != number)
+		segment = nopal__pool_newer(segment);
+	return segment;
 }
 
 int64_t rig_shared(const struct nopal_session *session, const char *name)
