@@ -13,8 +13,8 @@ void nopal__segment_arrive(struct nopal_core *core,
 
 	nopal__record(core, NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind,
 		      segment->number, segment->packet_number);
-	if (index && segment->packet_number > core->serial[index - 1])
-		core->serial[index - 1] = segment->packet_number;
+	if (index && segment->packet_number > core->awake->serial[index - 1])
+		core->awake->serial[index - 1] = segment->packet_number;
 	nopal_raise_SEGMENT_FROM_NET(&core->session, segment);
 	nopal__segment_free(core, segment);
 }
@@ -36,10 +36,10 @@ void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 {
 	struct nopal_segment *segment;
 
-	core->counters.datagrams_in++;
-	core->counters.datagram_bytes_in += length;
+	core->awake->counters.datagrams_in++;
+	core->awake->counters.datagram_bytes_in += length;
 	nopal__touch(core);
-	core->heard_ns = core->session.now_ns;
+	core->awake->heard_ns = core->session.now_ns;
 	if (kind == NOPAL_KIND_REPLY) {
 		nopal__reply_receive(core, buffer, bytes, length);
 		return;

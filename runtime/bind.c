@@ -15,15 +15,16 @@
 
 static struct nopal_own_calls *own_calls(struct nopal_core *core)
 {
-	if (core->own)
-		return core->own;
-	core->own = nopal_alloc(&core->session, sizeof(*core->own));
-	if (!core->own)
+	if (core->awake->own)
+		return core->awake->own;
+	core->awake->own =
+		nopal_alloc(&core->session, sizeof(*core->awake->own));
+	if (!core->awake->own)
 		return NULL;
-	memcpy(core->own->calls, core->layer->calls, sizeof(core->own->calls));
-	core->calls = core->own->calls;
+	memcpy(core->awake->own->calls, core->layer->calls, sizeof(core->awake->own->calls));
+	core->calls = core->awake->own->calls;
 	core->fused = NULL; /* a raise in progress goes on as it began */
-	return core->own;
+	return core->awake->own;
 }
 
 /* Handlers bound at run time run after the declared ones. */
@@ -124,7 +125,7 @@ void nopal_unbind(struct nopal_session *session, const struct nopal_part *part,
 
 int nopal_event_find(struct nopal_session *session, const char *name)
 {
-	const struct nopal_own_calls *own = nopal__core(session)->own;
+	const struct nopal_own_calls *own = nopal__core(session)->awake->own;
 
 	for (int i = 0; own && i < NOPAL_CUSTOM_ROOM; i++)
 		if (own->custom_name[i] &&
@@ -155,10 +156,10 @@ const struct nopal_calls *nopal__custom_calls(struct nopal_core *core,
 {
 	int i = event - NOPAL_CUSTOM;
 
-	if (!core->own || i < 0 || i >= NOPAL_CUSTOM_ROOM ||
-	    !core->own->custom_name[i])
+	if (!core->awake->own || i < 0 || i >= NOPAL_CUSTOM_ROOM ||
+	    !core->awake->own->custom_name[i])
 		return NULL;
-	return &core->own->custom[i];
+	return &core->awake->own->custom[i];
 }
 
 void nopal_event_delete(struct nopal_session *session, int event)
@@ -166,8 +167,8 @@ void nopal_event_delete(struct nopal_session *session, int event)
 	struct nopal_core *core = nopal__core(session);
 
 	if (nopal__custom_calls(core, event)) {
-		core->own->custom_name[event - NOPAL_CUSTOM] = NULL;
-		core->own->custom[event - NOPAL_CUSTOM] =
+		core->awake->own->custom_name[event - NOPAL_CUSTOM] = NULL;
+		core->awake->own->custom[event - NOPAL_CUSTOM] =
 			(struct nopal_calls){ 0 };
 	}
 }
@@ -184,8 +185,8 @@ int nopal_bind_custom(struct nopal_session *session,
 	call.part = part_with(core, part, argument);
 	if (!call.part)
 		return -ENOMEM;
-	return calls_append(core, &core->own->custom[event - NOPAL_CUSTOM],
-			    call);
+	return calls_append(
+		core, &core->awake->own->custom[event - NOPAL_CUSTOM], call);
 }
 
 /* ----------------------------------------------------- barriers on any item */
@@ -209,7 +210,7 @@ void nopal_barrier_enter(struct nopal_session *session,
 			 struct nopal_item_barrier *barrier, uint32_t bit)
 {
 	if (!(barrier->waiting & bit)) {
-		nopal__core(session)->counters.misuses++;
+		nopal__core(session)->awake->counters.misuses++;
 		nopal__note(nopal__core(session), NOPAL_NOTE_MISUSE, bit, 0);
 		return;
 	}

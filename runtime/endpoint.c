@@ -383,6 +383,46 @@ int nopal_endpoint_allow(struct nopal_endpoint *endpoint,
 	return 0;
 }
 
+/* Sessions are many and sets of callbacks few. */
+const struct nopal_callbacks *
+nopal__callbacks_share(struct nopal_endpoint *endpoint,
+		       const struct nopal_callbacks *callbacks)
+{
+	static const struct nopal_callbacks none;
+	struct nopal_shared_callbacks *shared = endpoint->callbacks;
+
+	if (!callbacks)
+		return &none;
+	while (shared &&
+	       memcmp(&shared->callbacks, callbacks, sizeof(*callbacks)) != 0)
+		shared = shared->next;
+	if (!shared) {
+		shared = calloc(1, sizeof(*shared));
+		if (!shared)
+			return NULL;
+		shared->callbacks = *callbacks;
+		shared->next = endpoint->callbacks;
+		endpoint->callbacks = shared;
+	}
+	shared->sessions++;
+	return &shared->callbacks;
+}
+
+/* Those of a listener are not among them. */
+void nopal__callbacks_unshare(struct nopal_endpoint *endpoint,
+			      const struct nopal_callbacks *callbacks)
+{
+	struct nopal_shared_callbacks **at = &endpoint->callbacks, *shared;
+
+	while (*at && &(*at)->callbacks != callbacks)
+		at = &(*at)->next;
+	shared = *at;
+	if (!shared || --shared->sessions)
+		return;
+	*at = shared->next;
+	free(shared);
+}
+
 static void listeners_free(struct nopal_endpoint *endpoint)
 {
 	while (endpoint->listeners) {

@@ -133,7 +133,7 @@ static bool raise_begin(struct nopal_core *core, enum nopal_event event,
 	if (core->life == NOPAL_LIFE_ENDED && event != NOPAL_SESSION_CLOSED &&
 	    event != NOPAL_SESSION_BROKEN)
 		return false;
-	core->counters.raises++;
+	core->awake->counters.raises++;
 	nopal__record(core, NOPAL_TRACED_RAISE, UINT8_MAX, (uint16_t)event,
 		      subject, core->depth);
 	if (core->depth < DEPTH_LIMIT) {
@@ -148,16 +148,17 @@ static bool raise_begin(struct nopal_core *core, enum nopal_event event,
 
 static void raise_end(struct nopal_core *core)
 {
-	if (--core->depth == 0 && core->queue.count && !core->draining_queue)
+	if (--core->depth == 0 && core->awake->queue.count &&
+	    !core->draining_queue)
 		nopal__drain_queue(core);
 }
 
 static inline void count_before(struct nopal_core *core, enum nopal_event event)
 {
 	if (event == NOPAL_SEGMENT_LOST)
-		core->counters.segments_lost++;
+		core->awake->counters.segments_lost++;
 	else if (event == NOPAL_SEGMENT_TIMEOUT)
-		core->counters.segments_timeout++;
+		core->awake->counters.segments_timeout++;
 }
 
 /* SEGMENT_FROM_NET of data that no filter stopped goes on by itself, for what
@@ -170,7 +171,8 @@ static inline void go_on(struct nopal_session *session, enum nopal_event event,
 		struct nopal_segment *segment = subject;
 
 		if (stopped)
-			nopal__core(session)->counters.segments_stopped++;
+			nopal__core(session)
+				->awake->counters.segments_stopped++;
 		else if (segment->kind == NOPAL_KIND_DATA)
 			nopal_raise_SEGMENT_VERIFIED(session, segment);
 	} else if (event == NOPAL_MSG_FROM_NET) {
@@ -320,7 +322,7 @@ static void queue(struct nopal_session *session, enum nopal_event event,
 	struct nopal_core *core = nopal__core(session);
 
 	deferred.event = event;
-	if (list_push(core, &core->queue, deferred) && core->depth == 0)
+	if (list_push(core, &core->awake->queue, deferred) && core->depth == 0)
 		nopal__touch(core);
 }
 
@@ -330,9 +332,9 @@ static nopal_token delay(struct nopal_session *session, enum nopal_event event,
 	struct nopal_core *core = nopal__core(session);
 
 	deferred.event = event;
-	deferred.token = ++core->tokens;
+	deferred.token = ++core->awake->tokens;
 	deferred.deadline_ns = session->now_ns + delay_ns;
-	if (!list_push(core, &core->delayed, deferred))
+	if (!list_push(core, &core->awake->delayed, deferred))
 		return 0;
 	nopal__wake_by(core, deferred.deadline_ns);
 	return deferred.token;
@@ -356,7 +358,8 @@ static nopal_token delay(struct nopal_session *session, enum nopal_event event,
 
 void nopal_cancel(struct nopal_session *session, nopal_token token)
 {
-	struct nopal_deferred_list *list = &nopal__core(session)->delayed;
+	struct nopal_deferred_list *list =
+		&nopal__core(session)->awake->delayed;
 
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct nopal_deferred *at =
@@ -408,7 +411,7 @@ void nopal__run_deferred(struct nopal_core *core,
 
 void nopal__drain_queue(struct nopal_core *core)
 {
-	struct nopal_deferred_list *list = &core->queue;
+	struct nopal_deferred_list *list = &core->awake->queue;
 	uint32_t run = 0;
 
 	core->draining_queue = true;

@@ -271,14 +271,13 @@ accept_session(struct nopal_endpoint *endpoint,
 		bottom->opening_key = key;
 	endpoint->port.counters.accepted++;
 	top = nopal__top(bottom);
-	top->callback_store = entry->callbacks;
-	top->callbacks = &top->callback_store;
+	top->callbacks = &entry->callbacks;
 	top->user = entry->user;
 	if (top->callbacks->accepted)
 		top->user =
 			top->callbacks->accepted(&top->session, entry->user);
 	nopal__session_start(bottom);
-	bottom->heard_ns = bottom->session.now_ns;
+	bottom->awake->heard_ns = bottom->session.now_ns;
 	if (!entry->plan->admission)
 		nopal__silence_watch(bottom);
 	return bottom;
@@ -384,10 +383,10 @@ static void data_opening_receive(struct nopal_endpoint *endpoint,
 	}
 	if (!core || core->life == NOPAL_LIFE_ENDED)
 		return;
-	core->counters.datagrams_in++;
-	core->counters.datagram_bytes_in += length;
+	core->awake->counters.datagrams_in++;
+	core->awake->counters.datagram_bytes_in += length;
 	nopal__touch(core);
-	core->heard_ns = core->session.now_ns;
+	core->awake->heard_ns = core->session.now_ns;
 	segment = nopal__unpack(core, NOPAL_KIND_DATA, buffer, bytes, length,
 				OPENING_HEAD);
 	if (!segment)
@@ -448,7 +447,7 @@ void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 	    check != (check_of(core->plan->fingerprint, core->local_id, body.at,
 			       nopal_read_left(&body)) &
 		      UINT16_MAX)) {
-		core->counters.rx_malformed++;
+		core->awake->counters.rx_malformed++;
 		return;
 	}
 	if (core->peer_known && core->plan->admission)

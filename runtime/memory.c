@@ -16,15 +16,15 @@ enum {
 
 bool nopal__charge(struct nopal_core *core, uint64_t bytes)
 {
-	if (core->bytes_held + bytes > core->budget.bytes)
+	if (core->awake->bytes_held + bytes > core->awake->budget.bytes)
 		return false;
-	core->bytes_held += bytes;
+	core->awake->bytes_held += bytes;
 	return true;
 }
 
 void nopal__credit(struct nopal_core *core, uint64_t bytes)
 {
-	core->bytes_held -= bytes;
+	core->awake->bytes_held -= bytes;
 }
 
 /* Without a session the memory belongs to the caller alone. */

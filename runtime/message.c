@@ -21,7 +21,7 @@ struct nopal_message *nopal_message_find(struct nopal_session *session,
 		nopal__pool_find(&core->messages, handle);
 
 	if (!message)
-		core->counters.stale_handles++;
+		core->awake->counters.stale_handles++;
 	return message;
 }
 
@@ -32,7 +32,7 @@ static struct nopal_message *message_make(struct nopal_core *core,
 	struct nopal_message *message;
 
 	if (core->segments.alive + core->messages.alive >=
-		    core->budget.objects ||
+		    core->awake->budget.objects ||
 	    !nopal__charge(core, length))
 		return NULL;
 	message = nopal__pool_take(&core->messages, &handle);
@@ -42,7 +42,7 @@ static struct nopal_message *message_make(struct nopal_core *core,
 	}
 	*message = (struct nopal_message){
 		.handle = handle,
-		.number = ++core->numbered,
+		.number = ++core->awake->numbered,
 		.created_ns = core->session.now_ns,
 		.length = length,
 	};
@@ -62,30 +62,31 @@ static void fragments_free(struct nopal_core *core,
 
 	if (spare == &message->one)
 		return;
-	if (core->spare_count == SPARE_FRAGMENTS) {
+	if (core->awake->spare_count == SPARE_FRAGMENTS) {
 		nopal_free(&core->session, spare);
 		return;
 	}
 	*spare = (struct nopal_body){
-		.bytes = (const uint8_t *)core->spare_fragments,
+		.bytes = (const uint8_t *)core->awake->spare_fragments,
 		.length = message->fragments_room,
 	};
-	core->spare_fragments = spare;
-	core->spare_count++;
+	core->awake->spare_fragments = spare;
+	core->awake->spare_count++;
 }
 
 /* Room for at least `room` bodies, zeroed; says in `ret_room` for how many. */
 static struct nopal_body *fragments_take(struct nopal_core *core, uint32_t room,
 					 uint32_t *ret_room)
 {
-	struct nopal_body *spare = core->spare_fragments;
+	struct nopal_body *spare = core->awake->spare_fragments;
 
 	*ret_room = room;
 	if (!spare || spare->length < room)
 		return nopal_alloc(&core->session, room * sizeof(*spare));
 	*ret_room = spare->length;
-	core->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
-	core->spare_count--;
+	core->awake->spare_fragments =
+		(struct nopal_body *)(uintptr_t)spare->bytes;
+	core->awake->spare_count--;
 	memset(spare, 0, *ret_room * sizeof(*spare));
 	return spare;
 }
@@ -118,9 +119,9 @@ static enum nopal_fate message_fate(const struct nopal_message *message)
 static void count_fate(struct nopal_core *core, enum nopal_fate fate)
 {
 	if (fate == NOPAL_ARRIVED)
-		core->counters.messages_arrived++;
+		core->awake->counters.messages_arrived++;
 	else if (fate == NOPAL_MISSING)
-		core->counters.messages_missing++;
+		core->awake->counters.messages_missing++;
 }
 
 static void message_tell_fate(struct nopal_core *core,
@@ -128,8 +129,8 @@ static void message_tell_fate(struct nopal_core *core,
 			      enum nopal_fate fate)
 {
 	count_fate(core, fate);
-	core->unfinished--;
-	core->unfinished_bytes -= message->length;
+	core->awake->unfinished--;
+	core->awake->unfinished_bytes -= message->length;
 	if (core->above)
 		nopal__stack_done(core, message);
 	else if (core->callbacks && core->callbacks->sent)
@@ -172,33 +173,35 @@ void nopal_message_is_cut(struct nopal_session *session,
 static int message_wait_for_open(struct nopal_core *core,
 				 struct nopal_message *message)
 {
-	if (core->waiting_open_count == core->waiting_open_room) {
-		uint32_t room = core->waiting_open_room
-					? core->waiting_open_room * 2
+	if (core->awake->waiting_open_count == core->awake->waiting_open_room) {
+		uint32_t room = core->awake->waiting_open_room
+					? core->awake->waiting_open_room * 2
 					: 16;
 		struct nopal_handle *grown =
 			nopal_alloc(&core->session, room * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		if (core->waiting_open_count)
-			memcpy(grown, core->waiting_open,
-			       core->waiting_open_count * sizeof(*grown));
-		nopal_free(&core->session, core->waiting_open);
-		core->waiting_open = grown;
-		core->waiting_open_room = room;
+		if (core->awake->waiting_open_count)
+			memcpy(grown, core->awake->waiting_open,
+			       core->awake->waiting_open_count *
+				       sizeof(*grown));
+		nopal_free(&core->session, core->awake->waiting_open);
+		core->awake->waiting_open = grown;
+		core->awake->waiting_open_room = room;
 	}
-	core->waiting_open[core->waiting_open_count++] = message->handle;
+	core->awake->waiting_open[core->awake->waiting_open_count++] =
+		message->handle;
 	return 0;
 }
 
 void nopal__messages_flush_opened(struct nopal_core *core)
 {
-	struct nopal_handle *waiting = core->waiting_open;
-	uint32_t count = core->waiting_open_count;
+	struct nopal_handle *waiting = core->awake->waiting_open;
+	uint32_t count = core->awake->waiting_open_count;
 
-	core->waiting_open = NULL;
-	core->waiting_open_count = core->waiting_open_room = 0;
+	core->awake->waiting_open = NULL;
+	core->awake->waiting_open_count = core->awake->waiting_open_room = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct nopal_message *message =
 			nopal_message_find(&core->session, waiting[i]);
@@ -215,8 +218,8 @@ static int send_refusal(struct nopal_core *core, uint64_t length)
 		return -EPIPE;
 	if (length > nopal__plan(core)->message_limit)
 		return -EMSGSIZE;
-	if (core->unfinished &&
-	    core->unfinished_bytes + length > core->budget.send_bytes) {
+	if (core->awake->unfinished && core->awake->unfinished_bytes + length >
+					       core->awake->budget.send_bytes) {
 		core->send_blocked = true;
 		return -EAGAIN;
 	}
@@ -244,10 +247,10 @@ static int message_send(struct nopal_core *core, struct nopal_body body,
 			message->attribute[nopal__plan(core)->above_kind_slot] =
 				from->kind;
 	}
-	core->unfinished++;
-	core->unfinished_bytes += message->length;
-	core->counters.messages_sent++;
-	core->counters.bytes_sent += message->length;
+	core->awake->unfinished++;
+	core->awake->unfinished_bytes += message->length;
+	core->awake->counters.messages_sent++;
+	core->awake->counters.bytes_sent += message->length;
 	if (core->life == NOPAL_LIFE_OPENING)
 		return message_wait_for_open(core, message);
 	nopal_raise_MSG_FROM_USER(&core->session, message);
@@ -307,9 +310,9 @@ uint64_t nopal_session_send_room(const struct nopal_session *session)
 {
 	const struct nopal_core *core = nopal__core(session);
 
-	if (core->unfinished_bytes >= core->budget.send_bytes)
+	if (core->awake->unfinished_bytes >= core->awake->budget.send_bytes)
 		return 0;
-	return core->budget.send_bytes - core->unfinished_bytes;
+	return core->awake->budget.send_bytes - core->awake->unfinished_bytes;
 }
 
 /* ---------------------------------------------------------------------- up */
@@ -321,7 +324,7 @@ struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 	struct nopal_message *message = message_make(core, 0);
 
 	if (!message) {
-		core->counters.rx_over_budget++;
+		core->awake->counters.rx_over_budget++;
 		return NULL;
 	}
 	message->incoming = true;
@@ -363,7 +366,7 @@ bool nopal_message_put(struct nopal_session *session,
 	if ((index >= message->fragments_room &&
 	     !fragments_grow(core, message, index)) ||
 	    !nopal__charge(core, body.length)) {
-		core->counters.rx_over_budget++;
+		core->awake->counters.rx_over_budget++;
 		return false;
 	}
 	if (message->fragment[index].bytes) {
@@ -385,8 +388,8 @@ void nopal__message_deliver(struct nopal_core *core,
 	message->delivered = true;
 	message->pins++;
 	nopal_raise_MSG_TO_USER(&core->session, message);
-	core->counters.messages_delivered++;
-	core->counters.bytes_delivered += message->length;
+	core->awake->counters.messages_delivered++;
+	core->awake->counters.bytes_delivered += message->length;
 	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number,
 		      message->length);
 	if (core->above)
@@ -408,7 +411,7 @@ void nopal_message_release(struct nopal_session *session,
 	uint32_t bit = part->hold[NOPAL_DELIVER];
 
 	if (!(message->waiting & bit)) {
-		core->counters.misuses++;
+		core->awake->counters.misuses++;
 		nopal__note(core, NOPAL_NOTE_MISUSE, message->number, bit);
 		return;
 	}
@@ -424,7 +427,7 @@ void nopal_message_discard(struct nopal_session *session,
 {
 	struct nopal_core *core = nopal__core(session);
 
-	core->counters.messages_discarded++;
+	core->awake->counters.messages_discarded++;
 	message->settled = true;
 	message->pins++;
 	nopal_raise_MSG_CONSUMED(&core->session, message);

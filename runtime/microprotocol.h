@@ -40,6 +40,7 @@ struct nopal_part;
 struct nopal_segment;
 struct nopal_message;
 struct nopal_problems;
+struct nopal_awake;
 
 /* ------------------------------------------------------------------ events */
 
@@ -411,11 +412,13 @@ struct nopal_part {
 struct nopal_session {
 	int64_t now_ns;	 /* read once per batch; the same for a whole turn */
 	int64_t *shared; /* shared variables by slot */
-			 /* the runtime's part follows */
+	struct nopal_awake *awake; /* states lie in it */
+				   /* the runtime's part follows */
 };
 
-#define nopal_state(session, part) ((void *)((char *)(session) + (part)->state))
-#define nopal_parameters(part)	   ((part)->parameters)
+#define nopal_state(session, part)                                             \
+	((void *)((char *)(session)->awake + (part)->state))
+#define nopal_parameters(part) ((part)->parameters)
 
 /* Shared variables: `which` is the index in the microprotocol's own table. */
 #define nopal_shared(session, part, which)                                     \

@@ -222,16 +222,36 @@ static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
 static void seal_states(const struct nopal_plan *plan,
 			struct nopal_layer *layer, struct nopal_part *parts)
 {
-	uint32_t at = align(sizeof(struct nopal_core));
+	uint32_t at = align(sizeof(struct nopal_awake));
 
 	for (uint32_t p = 0; p < layer->part_count; p++) {
 		parts[p].state = at;
 		at += align(parts[p].microprotocol->state_size);
 	}
 	layer->shared_at = at;
-	layer->session_bytes = at +
-			       layer->shared_count * (uint32_t)sizeof(int64_t) +
-			       plan->serial_count * (uint32_t)sizeof(uint64_t);
+	at += layer->shared_count * (uint32_t)sizeof(int64_t);
+	layer->serial_at = at;
+	at += plan->serial_count * (uint32_t)sizeof(uint64_t);
+	layer->timers_at = at;
+	at += (layer->timer_count + NOPAL_TIMERS_OWN) *
+	      (uint32_t)sizeof(struct nopal_timer_state);
+	layer->awake_bytes = at;
+}
+
+/* A session begins as a copy of it. */
+static void seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
+{
+	char *fresh = calloc(1, layer->awake_bytes);
+	struct nopal_timer_state *timers = (void *)(fresh + layer->timers_at);
+
+	if (!fresh)
+		abort();
+	((struct nopal_awake *)(void *)fresh)->budget = plan->budget;
+	memcpy(fresh + layer->shared_at, layer->shared_initial,
+	       layer->shared_count * sizeof(int64_t));
+	for (uint32_t i = 0; i < layer->timer_count + NOPAL_TIMERS_OWN; i++)
+		timers[i].deadline_ns = NOPAL_NEVER;
+	layer->fresh = (void *)fresh;
 }
 
 /* ------------------------------------------------------------------- sealing */
@@ -431,6 +451,8 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 		seal_layer(plan, &plan->layers[l], &composition->layers[l]);
 	seal_message_limit(plan, composition->config->message_limit_bytes);
 	seal_budget(plan, &composition->config->budget);
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		seal_fresh(plan, &plan->layers[l]);
 	nopal__seal_fields(plan);
 	nopal__fused_find(plan, composition->config->place.file);
 	return plan;
@@ -488,6 +510,7 @@ void nopal_plan_unref(struct nopal_plan *plan)
 		free(plan->layers[l].shared_name);
 		free(plan->layers[l].shared_initial);
 		free(plan->layers[l].timers);
+		free(plan->layers[l].fresh);
 	}
 	free(plan->layers);
 	free(plan->parts);

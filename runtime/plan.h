@@ -102,9 +102,11 @@ struct nopal_layer {
 	int64_t *shared_initial;
 	uint32_t timer_count;
 	struct nopal_timer_plan *timers;
-	uint32_t
-		session_bytes; /* of one instance: core, states, shared, serials */
-	uint32_t shared_at;    /* offset of the shared variables in it */
+	/* of one instance: struct nopal_awake, states, shared variables, serials,
+	 * timers */
+	uint32_t awake_bytes;
+	uint32_t shared_at, serial_at, timers_at;
+	uint64_t *fresh;	    /* it, as it begins */
 	uint8_t packet_number_slot; /* 0: nobody in the layer reads it */
 	struct nopal_header coded;  /* of data, for redundancy to code over */
 	const struct nopal_part *connection; /* role; NULL: nobody */

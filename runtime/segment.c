@@ -20,7 +20,7 @@ struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 		nopal__pool_find(&core->segments, handle);
 
 	if (!segment) {
-		core->counters.stale_handles++;
+		core->awake->counters.stale_handles++;
 		nopal__note(core, NOPAL_NOTE_STALE, handle.index,
 			    handle.generation);
 	}
@@ -38,7 +38,8 @@ struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
 	struct nopal_handle handle;
 	struct nopal_segment *segment;
 
-	if (core->segments.alive + core->messages.alive >= core->budget.objects)
+	if (core->segments.alive + core->messages.alive >=
+	    core->awake->budget.objects)
 		return NULL;
 	segment = nopal__pool_take(&core->segments, &handle);
 	if (!segment)
@@ -46,7 +47,7 @@ struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
 	*segment = (struct nopal_segment){
 		.handle = handle,
 		.kind = kind,
-		.number = ++core->numbered,
+		.number = ++core->awake->numbered,
 		.created_ns = core->session.now_ns,
 		.departed_ns = -1,
 	};
@@ -168,7 +169,7 @@ void nopal_release(struct nopal_session *session, const struct nopal_part *part,
 	uint32_t bit = part->hold[barrier];
 
 	if (!(segment->waiting[barrier] & bit)) {
-		core->counters.misuses++;
+		core->awake->counters.misuses++;
 		nopal__note(core, NOPAL_NOTE_MISUSE, segment->number, bit);
 		return;
 	}
@@ -188,7 +189,7 @@ void nopal_release(struct nopal_session *session, const struct nopal_part *part,
 
 static bool departures_grow(struct nopal_core *core)
 {
-	struct nopal_departures *all = &core->departures;
+	struct nopal_departures *all = &core->awake->departures;
 	uint32_t room = all->room ? all->room * 2 : 64;
 	struct nopal_departure *ring =
 		nopal_alloc(&core->session, room * sizeof(*ring));
@@ -206,7 +207,7 @@ static bool departures_grow(struct nopal_core *core)
 int nopal__departure_note(struct nopal_core *core,
 			  struct nopal_segment *segment)
 {
-	struct nopal_departures *all = &core->departures;
+	struct nopal_departures *all = &core->awake->departures;
 
 	if (all->next - all->oldest == all->room && !departures_grow(core))
 		return -ENOMEM;
@@ -221,12 +222,12 @@ int nopal__departure_note(struct nopal_core *core,
 
 uint64_t nopal_oldest_departure(const struct nopal_session *session)
 {
-	return nopal__core(session)->departures.oldest;
+	return nopal__core(session)->awake->departures.oldest;
 }
 
 uint64_t nopal_next_packet_number(const struct nopal_session *session)
 {
-	return nopal__core(session)->departures.next;
+	return nopal__core(session)->awake->departures.next;
 }
 
 /* Settled departures stay readable until their place in the ring is needed:
@@ -234,7 +235,7 @@ uint64_t nopal_next_packet_number(const struct nopal_session *session)
 struct nopal_departure *nopal_departure_find(struct nopal_session *session,
 					     uint64_t packet_number)
 {
-	struct nopal_departures *all = &nopal__core(session)->departures;
+	struct nopal_departures *all = &nopal__core(session)->awake->departures;
 
 	if (packet_number >= all->next || all->next - packet_number > all->room)
 		return NULL;
@@ -244,7 +245,7 @@ struct nopal_departure *nopal_departure_find(struct nopal_session *session,
 void nopal_departure_settle(struct nopal_session *session,
 			    uint64_t packet_number)
 {
-	struct nopal_departures *all = &nopal__core(session)->departures;
+	struct nopal_departures *all = &nopal__core(session)->awake->departures;
 
 	if (packet_number < all->oldest || packet_number >= all->next)
 		return;
@@ -271,7 +272,7 @@ static bool is_tracked(const struct nopal_core *core,
 static void refuse_send(struct nopal_core *core,
 			const struct nopal_segment *segment)
 {
-	core->counters.refused_sends++;
+	core->awake->counters.refused_sends++;
 	nopal__note(core, NOPAL_NOTE_REFUSED_SEND, segment->number, 0);
 }
 
@@ -290,9 +291,9 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 				    "no room to note a departure");
 		return;
 	}
-	core->counters.departures++;
+	core->awake->counters.departures++;
 	if (segment->departures++)
-		core->counters.resends++;
+		core->awake->counters.resends++;
 	segment->departed_ns = core->session.now_ns;
 	segment->wanted = false;
 	segment->waiting[NOPAL_SEND] |=
@@ -411,7 +412,7 @@ void nopal_control_send(struct nopal_session *session,
 
 	segment->body.length = length;
 	segment->departed_ns = session->now_ns;
-	core->counters.control_out++;
+	core->awake->counters.control_out++;
 	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
 		      segment->number, 0);
 	if (core->below)

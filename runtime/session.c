@@ -16,7 +16,7 @@ static const uint64_t SPLITMIX_MIX_2 = UINT64_C(0x94d049bb133111eb);
 /* Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014). */
 uint64_t nopal_random(struct nopal_session *session)
 {
-	uint64_t z = nopal__core(session)->random += SPLITMIX_STEP;
+	uint64_t z = nopal__core(session)->awake->random += SPLITMIX_STEP;
 
 	z = (z ^ z >> 30) * SPLITMIX_MIX_1;
 	z = (z ^ z >> 27) * SPLITMIX_MIX_2;
@@ -31,16 +31,25 @@ static const struct nopal_part *part_at(const struct nopal_core *core,
 	return &core->plan->parts[core->layer->first_part + i];
 }
 
+void nopal__awake_lay_out(struct nopal_core *core)
+{
+	char *awake = (char *)core->awake;
+
+	core->shared = (void *)(awake + core->layer->shared_at);
+	core->awake->serial = (void *)(awake + core->layer->serial_at);
+	core->awake->timers = (void *)(awake + core->layer->timers_at);
+}
+
 static bool core_lay_out(struct nopal_core *core)
 {
-	const struct nopal_layer *layer = core->layer;
 	struct nopal_pool **pools = &core->endpoint->pools;
 	uint32_t slots = core->plan->slot_count;
 
-	core->session.shared = (void *)((char *)core + layer->shared_at);
-	core->serial = (void *)(core->session.shared + layer->shared_count);
-	memcpy(core->session.shared, layer->shared_initial,
-	       layer->shared_count * sizeof(int64_t));
+	core->awake = malloc(core->layer->awake_bytes);
+	if (!core->awake)
+		return false;
+	memcpy(core->awake, core->layer->fresh, core->layer->awake_bytes);
+	nopal__awake_lay_out(core);
 	core->segments.pool =
 		nopal__pool_of(pools, (uint32_t)(sizeof(struct nopal_segment) +
 						 slots * sizeof(uint64_t)));
@@ -55,7 +64,7 @@ static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
 				    const struct nopal_layer *layer,
 				    const struct nopal_address *peer)
 {
-	struct nopal_core *core = calloc(1, layer->session_bytes);
+	struct nopal_core *core = calloc(1, sizeof(*core));
 
 	if (!core)
 		return NULL;
@@ -66,20 +75,19 @@ static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
 	core->endpoint = endpoint;
 	core->world = endpoint->port.world;
 	core->peer = *peer;
-	core->budget = plan->budget;
-	core->random = core->world->ops->random(core->world);
-	core->session.now_ns = core->world->now_ns;
-	if (core_lay_out(core))
-		return core;
-	nopal_plan_unref(core->plan);
-	free(core);
-	return NULL;
+	core->now_ns = core->world->now_ns;
+	if (!core_lay_out(core)) {
+		nopal_plan_unref(core->plan);
+		free(core->awake);
+		free(core);
+		return NULL;
+	}
+	core->awake->random = core->world->ops->random(core->world);
+	return core;
 }
 
 static int parts_open(struct nopal_core *core)
 {
-	if (nopal__timers_init(core) < 0)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < core->layer->part_count; i++) {
 		const struct nopal_part *part = part_at(core, i);
 
@@ -104,7 +112,8 @@ static void core_free(struct nopal_core *core)
 	nopal_wheel_disarm(&core->world->wheel, &core->wake);
 	nopal__memory_release(core);
 	nopal_plan_unref(core->plan);
-	free(core->end_text);
+	free(core->awake->end_text);
+	free(core->awake);
 	free(core);
 }
 
@@ -204,16 +213,18 @@ nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 {
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
+	const struct nopal_callbacks *shared =
+		nopal__callbacks_share(endpoint, callbacks);
 	struct nopal_core *bottom =
-		nopal__session_make(endpoint, plan, peer, true);
+		shared ? nopal__session_make(endpoint, plan, peer, true) : NULL;
 	struct nopal_core *top = bottom ? nopal__top(bottom) : NULL;
 
 	if (top) {
-		if (callbacks)
-			top->callback_store = *callbacks;
-		top->callbacks = &top->callback_store;
+		top->callbacks = shared;
 		top->user = user;
 		nopal__session_start(bottom);
+	} else {
+		nopal__callbacks_unshare(endpoint, shared);
 	}
 	nopal__turn_end(world, outermost);
 	return top ? &top->session : NULL;
@@ -223,7 +234,7 @@ nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 
 void nopal__session_drained(struct nopal_core *core)
 {
-	if (core->life != NOPAL_LIFE_DRAINING || core->unfinished)
+	if (core->life != NOPAL_LIFE_DRAINING || core->awake->unfinished)
 		return;
 	core->life = NOPAL_LIFE_CLOSING;
 	nopal_raise_CLOSE_SESSION(&core->session, &core->session);
@@ -236,7 +247,7 @@ static void close_ask(struct nopal_core *core)
 	nopal__touch(core);
 	if (core->life == NOPAL_LIFE_OPEN)
 		drain_begin(core);
-	else if (core->life == NOPAL_LIFE_OPENING && core->unfinished)
+	else if (core->life == NOPAL_LIFE_OPENING && core->awake->unfinished)
 		core->close_asked = true;
 	else if (core->life == NOPAL_LIFE_OPENING)
 		nopal__session_end(core, NOPAL_ENDED_WELL,
@@ -292,7 +303,7 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 	if (bottom->buried)
 		return;
 	bottom->end = end;
-	bottom->end_text = strdup(text ? text : "");
+	bottom->awake->end_text = strdup(text ? text : "");
 	for (core = bottom; core; core = core->above)
 		core->life = NOPAL_LIFE_ENDED;
 	nopal__bury(bottom);
@@ -338,16 +349,18 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 	struct nopal_core *top = nopal__top(bottom);
 
 	for (struct nopal_core *core = top; core; core = core->below) {
-		last_event(core, bottom->end, bottom->end_text);
+		last_event(core, bottom->end, bottom->awake->end_text);
 		nopal__messages_end(core);
 	}
 	if (top->callbacks && top->callbacks->ended)
-		top->callbacks->ended(&top->session, (int)bottom->end,
-				      bottom->end_text ? bottom->end_text : "",
-				      top->user);
+		top->callbacks->ended(
+			&top->session, (int)bottom->end,
+			bottom->awake->end_text ? bottom->awake->end_text : "",
+			top->user);
 	for (struct nopal_core *core = top; core; core = core->below)
 		nopal__messages_free_kept(core);
 	nopal__endpoint_forget(bottom);
+	nopal__callbacks_unshare(bottom->endpoint, top->callbacks);
 	stack_free(bottom);
 }
 
@@ -432,13 +445,13 @@ void nopal_session_set_budget(struct nopal_session *session,
 	struct nopal_core *core = nopal__core(session);
 
 	if (budget->bytes)
-		core->budget.bytes = budget->bytes;
+		core->awake->budget.bytes = budget->bytes;
 	if (budget->objects)
-		core->budget.objects = budget->objects;
+		core->awake->budget.objects = budget->objects;
 	if (budget->send_bytes)
-		core->budget.send_bytes = budget->send_bytes;
+		core->awake->budget.send_bytes = budget->send_bytes;
 	if (budget->hold_ns)
-		core->budget.hold_ns = budget->hold_ns;
+		core->awake->budget.hold_ns = budget->hold_ns;
 }
 
 /* Datagrams are counted at the bottom, messages at the top. */
@@ -449,14 +462,16 @@ nopal_session_counters(const struct nopal_session *session)
 	struct nopal_core *bottom = nopal__bottom(core);
 
 	if (bottom != core) {
-		core->counters.datagrams_out = bottom->counters.datagrams_out;
-		core->counters.datagrams_in = bottom->counters.datagrams_in;
-		core->counters.datagram_bytes_out =
-			bottom->counters.datagram_bytes_out;
-		core->counters.datagram_bytes_in =
-			bottom->counters.datagram_bytes_in;
+		core->awake->counters.datagrams_out =
+			bottom->awake->counters.datagrams_out;
+		core->awake->counters.datagrams_in =
+			bottom->awake->counters.datagrams_in;
+		core->awake->counters.datagram_bytes_out =
+			bottom->awake->counters.datagram_bytes_out;
+		core->awake->counters.datagram_bytes_in =
+			bottom->awake->counters.datagram_bytes_in;
 	}
-	return &core->counters;
+	return &core->awake->counters;
 }
 
 static void dump_bits(const struct nopal_core *core,

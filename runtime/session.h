@@ -104,57 +104,68 @@ struct nopal_own_calls {
 	const char *custom_name[NOPAL_CUSTOM_ROOM];
 };
 
+/* What a session has only while it does not rest (rest.c): all that is its own,
+ * and then the states of its parts, its shared variables, the serials and timers. */
+struct nopal_awake {
+	struct nopal_departures departures;
+	struct nopal_deferred_list queue, delayed;
+	uint64_t *serial; /* last values seen of serial attributes */
+	struct nopal_timer_state *timers; /* the layer's, then our own */
+	struct nopal_counters counters;
+	uint64_t bytes_held;
+	struct nopal_budget budget;
+	uint32_t numbered;   /* segments and messages made */
+	uint32_t unfinished; /* outgoing messages whose fate is open */
+	uint64_t unfinished_bytes;
+	int64_t heard_ns;      /* the last datagram that arrived */
+	int64_t introduced_ns; /* connectionless: the last opening that left */
+	uint64_t timer_order;
+	nopal_token tokens;
+	uint64_t random;
+	struct nopal_body *spare_fragments; /* message.c: a list */
+	uint32_t spare_count;
+	uint32_t waiting_open_count, waiting_open_room;
+	struct nopal_handle
+		*waiting_open; /* messages sent before SESSION_OPENED */
+	struct nopal_own_calls *own;
+	char *end_text;
+};
+
+/* What it always has, and what every packet needs. */
 struct nopal_core {
-	struct nopal_session session; /* first: what microprotocols see */
+	union {
+		struct nopal_session session; /* what microprotocols see */
+		struct {
+			int64_t now_ns; /* of its last turn */
+			int64_t *shared;
+			struct nopal_awake *awake; /* NULL: it rests */
+		};
+	};
 	const struct nopal_layer *layer;
 	struct nopal_plan *plan;
 	const struct nopal_calls (*calls)[NOPAL_KIND_ROOM];
 	const struct nopal_fused *fused; /* NULL: interpreted */
-	struct nopal_own_calls *own;
 	struct nopal_endpoint *endpoint;
 	struct nopal_world *world;
-	struct nopal_core *above, *below;
-	struct nopal_core *next_touched, *next_ended;
-	struct nopal_core *next, **at; /* in the endpoint's list: bottom only */
 
-	enum nopal_life life;
+	struct nopal_objects segments, messages;
+	struct nopal_core *above, *below;
+	struct nopal_core *next_touched;
+	enum nopal_life life : 8;
+	enum nopal_end end : 8;
+	uint8_t depth;
 	bool opener, peer_known, peer_closed, touched, buried;
 	bool send_blocked; /* nopal_send said EAGAIN and `writable` is owed */
 	bool draining_queue, close_asked;
-	uint32_t depth;
 	uint32_t local_id, peer_id;
 	struct nopal_address peer;
-	uint64_t opening_key;
-	int64_t introduced_ns; /* connectionless: the last opening that left */
-	int64_t heard_ns;      /* the last datagram that arrived */
-	uint64_t random;
-	const struct nopal_callbacks *callbacks;
-	struct nopal_callbacks callback_store;
-	void *user;
-	char *end_text;
-	enum nopal_end end;
-
-	struct nopal_objects segments, messages;
-	uint32_t numbered; /* segments and messages made */
-	struct nopal_handle
-		*waiting_open; /* messages sent before SESSION_OPENED */
-	uint32_t waiting_open_count, waiting_open_room;
-	struct nopal_body *spare_fragments; /* message.c: a list */
-	uint32_t spare_count;
-	uint32_t unfinished; /* outgoing messages whose fate is open */
-	uint64_t unfinished_bytes;
-	struct nopal_departures departures;
-	uint64_t *serial; /* last values seen of serial attributes */
-
+	struct nopal_core *next_ended;
+	struct nopal_core *next, **at; /* in the endpoint's list: bottom only */
 	struct nopal_wheel_entry wake;
-	struct nopal_timer_state *timers; /* the layer's, then our own */
-	uint64_t timer_order;
-	struct nopal_deferred_list queue, delayed;
-	nopal_token tokens;
+	const struct nopal_callbacks *callbacks;
+	void *user;
 	struct nopal_memory *memory;
-	uint64_t bytes_held;
-	struct nopal_budget budget;
-	struct nopal_counters counters;
+	uint64_t opening_key;
 };
 
 static inline struct nopal_core *
@@ -193,6 +204,13 @@ struct nopal_id_table {
 	uint32_t room, used;
 };
 
+/* Callbacks that the openers of some sessions share. */
+struct nopal_shared_callbacks {
+	struct nopal_callbacks callbacks; /* first: what sessions point to */
+	struct nopal_shared_callbacks *next;
+	uint32_t sessions;
+};
+
 struct nopal_listener_entry {
 	struct nopal_listener_entry *next;
 	struct nopal_plan *plan;
@@ -212,6 +230,7 @@ struct nopal_endpoint {
 	struct nopal_port port; /* first: the world's view */
 	struct nopal_endpoint *next, *next_unflushed;
 	struct nopal_listener_entry *listeners;
+	struct nopal_shared_callbacks *callbacks;
 	struct nopal_core *sessions;
 	struct nopal_id_table by_id;
 	struct nopal_map by_opening; /* keyed hash of (address, peer id) */
@@ -272,7 +291,6 @@ void nopal__note(struct nopal_core *core, enum nopal_trace_note note,
 		 uint64_t a, uint64_t b);
 
 /* timer.c */
-int nopal__timers_init(struct nopal_core *core);
 /* Makes sure that the session wakes no later than this. */
 void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns);
 void nopal__timers_run(struct nopal_core *core);
@@ -385,6 +403,12 @@ void nopal__ready_push(struct nopal_core *core,
 		       const struct nopal_segment *segment);
 void nopal__endpoint_forget(struct nopal_core *bottom);
 int nopal__endpoint_enter(struct nopal_core *bottom);
+/* A copy that all sessions with the same callbacks share; NULL: no memory. */
+const struct nopal_callbacks *
+nopal__callbacks_share(struct nopal_endpoint *endpoint,
+		       const struct nopal_callbacks *callbacks);
+void nopal__callbacks_unshare(struct nopal_endpoint *endpoint,
+			      const struct nopal_callbacks *callbacks);
 
 /* handshake.c: what arrives for no session */
 void nopal__opening_receive(struct nopal_endpoint *endpoint,

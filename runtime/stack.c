@@ -47,12 +47,12 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 	struct nopal_segment *segment;
 
 	if (kind >= NOPAL_KIND_ROOM || !nopal__plan(core)->kinds[kind].name) {
-		core->counters.rx_malformed++;
+		core->awake->counters.rx_malformed++;
 		return;
 	}
 	segment = nopal__segment_make(above, (uint8_t)kind);
 	if (!segment || !body_of(message, &segment->body)) {
-		above->counters.rx_over_budget++;
+		above->awake->counters.rx_over_budget++;
 		if (segment)
 			nopal__segment_free(above, segment);
 		return;

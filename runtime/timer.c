@@ -12,19 +12,6 @@ static uint32_t timer_count(const struct nopal_core *core)
 	return nopal__layer(core)->timer_count + NOPAL_TIMERS_OWN;
 }
 
-int nopal__timers_init(struct nopal_core *core)
-{
-	uint32_t count = timer_count(core);
-
-	core->timers =
-		nopal_alloc(&core->session, count * sizeof(*core->timers));
-	if (!core->timers)
-		return -1;
-	for (uint32_t i = 0; i < count; i++)
-		core->timers[i].deadline_ns = NOPAL_NEVER;
-	return 0;
-}
-
 /* What is due already waits for the next wake-up, in the next tick: a timer that
  * is started again and again for now cannot stop time. */
 void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns)
@@ -41,8 +28,8 @@ void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns)
 static void timer_set(struct nopal_core *core, uint32_t index,
 		      int64_t deadline_ns)
 {
-	core->timers[index].deadline_ns = deadline_ns;
-	core->timers[index].order = ++core->timer_order;
+	core->awake->timers[index].deadline_ns = deadline_ns;
+	core->awake->timers[index].order = ++core->awake->timer_order;
 	nopal__wake_by(core, deadline_ns);
 }
 
@@ -56,16 +43,18 @@ void nopal_timer_start(struct nopal_session *session,
 void nopal_timer_stop(struct nopal_session *session,
 		      const struct nopal_part *part, unsigned which)
 {
-	nopal__core(session)->timers[part->first_timer + which].deadline_ns =
-		NOPAL_NEVER;
+	nopal__core(session)
+		->awake->timers[part->first_timer + which]
+		.deadline_ns = NOPAL_NEVER;
 }
 
 bool nopal_timer_running(struct nopal_session *session,
 			 const struct nopal_part *part, unsigned which)
 {
-	return nopal__core(session)
-		       ->timers[part->first_timer + which]
-		       .deadline_ns != NOPAL_NEVER;
+	const struct nopal_timer_state *timers =
+		nopal__core(session)->awake->timers;
+
+	return timers[part->first_timer + which].deadline_ns != NOPAL_NEVER;
 }
 
 /* ---------------------------------------------------------------- watchdog */
@@ -74,15 +63,15 @@ void nopal__watchdog_start(struct nopal_core *core)
 {
 	uint32_t index = nopal__layer(core)->timer_count + NOPAL_TIMER_WATCHDOG;
 
-	if (core->timers[index].deadline_ns == NOPAL_NEVER)
+	if (core->awake->timers[index].deadline_ns == NOPAL_NEVER)
 		timer_set(core, index,
-			  core->session.now_ns + core->budget.hold_ns);
+			  core->session.now_ns + core->awake->budget.hold_ns);
 }
 
 /* Names whoever holds back a segment that has waited too long, once a round. */
 static void watchdog_bark(struct nopal_core *core)
 {
-	int64_t patience = core->budget.hold_ns;
+	int64_t patience = core->awake->budget.hold_ns;
 	bool waiting = false;
 
 	for (const struct nopal_segment *segment =
@@ -93,7 +82,7 @@ static void watchdog_bark(struct nopal_core *core)
 		waiting = true;
 		if (core->session.now_ns - segment->created_ns < patience)
 			continue;
-		core->counters.long_holds++;
+		core->awake->counters.long_holds++;
 		nopal__note(core, NOPAL_NOTE_LONG_HOLD, segment->number,
 			    segment->waiting[NOPAL_SEND]);
 	}
@@ -106,14 +95,15 @@ static void watchdog_bark(struct nopal_core *core)
 void nopal__silence_watch(struct nopal_core *core)
 {
 	timer_set(core, nopal__layer(core)->timer_count + NOPAL_TIMER_SILENCE,
-		  core->heard_ns + NOPAL_SILENCE_NS);
+		  core->awake->heard_ns + NOPAL_SILENCE_NS);
 }
 
 static void own_timer_fire(struct nopal_core *core, uint32_t which)
 {
 	if (which == NOPAL_TIMER_WATCHDOG)
 		watchdog_bark(core);
-	else if (core->session.now_ns - core->heard_ns < NOPAL_SILENCE_NS)
+	else if (core->session.now_ns - core->awake->heard_ns <
+		 NOPAL_SILENCE_NS)
 		nopal__silence_watch(core);
 	else
 		nopal__session_end(core, NOPAL_ENDED_WELL,
@@ -126,7 +116,7 @@ static void timer_fire(struct nopal_core *core, uint32_t index)
 {
 	const struct nopal_timer_plan *timer;
 
-	core->timers[index].deadline_ns = NOPAL_NEVER;
+	core->awake->timers[index].deadline_ns = NOPAL_NEVER;
 	if (index >= nopal__layer(core)->timer_count) {
 		own_timer_fire(core, index - nopal__layer(core)->timer_count);
 		return;
@@ -143,7 +133,7 @@ static int64_t timer_due(const struct nopal_core *core)
 	const struct nopal_timer_state *best = NULL;
 
 	for (uint32_t i = 0; i < timer_count(core); i++) {
-		const struct nopal_timer_state *timer = &core->timers[i];
+		const struct nopal_timer_state *timer = &core->awake->timers[i];
 
 		if (timer->deadline_ns > core->session.now_ns)
 			continue;
@@ -152,13 +142,13 @@ static int64_t timer_due(const struct nopal_core *core)
 		     timer->order < best->order))
 			best = timer;
 	}
-	return best ? best - core->timers : -1;
+	return best ? best - core->awake->timers : -1;
 }
 
 static bool delayed_due(struct nopal_core *core,
 			struct nopal_deferred *ret_deferred)
 {
-	struct nopal_deferred_list *list = &core->delayed;
+	struct nopal_deferred_list *list = &core->awake->delayed;
 	const struct nopal_deferred *best = NULL;
 
 	for (uint32_t i = 0; i < list->count; i++) {
@@ -178,12 +168,12 @@ static bool delayed_due(struct nopal_core *core,
 
 static int64_t earliest(const struct nopal_core *core)
 {
-	const struct nopal_deferred_list *list = &core->delayed;
+	const struct nopal_deferred_list *list = &core->awake->delayed;
 	int64_t when = NOPAL_NEVER;
 
 	for (uint32_t i = 0; i < timer_count(core); i++)
-		if (core->timers[i].deadline_ns < when)
-			when = core->timers[i].deadline_ns;
+		if (core->awake->timers[i].deadline_ns < when)
+			when = core->awake->timers[i].deadline_ns;
 	for (uint32_t i = 0; i < list->count; i++)
 		if (list->entries[(list->head + i) % list->room].deadline_ns <
 		    when)
@@ -204,13 +194,13 @@ static void wake_for_rest(struct nopal_core *core)
 /* One wake-up fires each timer at most once. */
 void nopal__timers_run(struct nopal_core *core)
 {
-	uint64_t newest = core->timer_order;
+	uint64_t newest = core->awake->timer_order;
 	struct nopal_deferred deferred;
 	int64_t index;
 
 	while (core->life != NOPAL_LIFE_ENDED &&
 	       (index = timer_due(core)) >= 0) {
-		if (core->timers[index].order > newest)
+		if (core->awake->timers[index].order > newest)
 			break;
 		timer_fire(core, (uint32_t)index);
 	}

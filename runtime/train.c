@@ -114,8 +114,8 @@ uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes)
 
 void nopal__train_add(struct nopal_core *core, uint32_t bytes)
 {
-	core->counters.datagrams_out++;
-	core->counters.datagram_bytes_out += bytes;
+	core->awake->counters.datagrams_out++;
+	core->awake->counters.datagram_bytes_out += bytes;
 	train_add(core->endpoint, bytes);
 }
 

@@ -45,7 +45,7 @@ static void tell_writable(struct nopal_core *core)
 {
 	if (!core->send_blocked || core->above ||
 	    core->life != NOPAL_LIFE_OPEN ||
-	    core->unfinished_bytes >= core->budget.send_bytes)
+	    core->awake->unfinished_bytes >= core->awake->budget.send_bytes)
 		return;
 	core->send_blocked = false;
 	if (core->callbacks && core->callbacks->writable)
@@ -54,7 +54,7 @@ static void tell_writable(struct nopal_core *core)
 
 static void session_turn_end(struct nopal_core *core)
 {
-	if (core->queue.count)
+	if (core->awake->queue.count)
 		nopal__drain_queue(core);
 	nopal_raise_TURN_END(&core->session, &core->session);
 	tell_writable(core);

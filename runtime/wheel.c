@@ -49,7 +49,7 @@ static bool wheel_before(const struct nopal_wheel_entry *a,
 {
 	if (a->deadline_ns != b->deadline_ns)
 		return a->deadline_ns < b->deadline_ns;
-	return a->order < b->order;
+	return (int32_t)(a->order - b->order) < 0;
 }
 
 void nopal_wheel_init(struct nopal_wheel *wheel, int64_t now_ns)

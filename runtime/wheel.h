@@ -22,13 +22,13 @@ enum {
 struct nopal_wheel_entry {
 	struct nopal_wheel_entry *next, **at; /* at: NULL when not armed */
 	int64_t deadline_ns;
-	uint64_t order;
+	uint32_t order; /* of arming, modulo its range */
 	uint8_t level, slot;
 };
 
 struct nopal_wheel {
 	int64_t tick;	  /* all earlier ticks have fired */
-	uint64_t armed;	  /* arms so far: the order of entries */
+	uint32_t armed;	  /* arms so far: the order of entries */
 	uint32_t entries; /* now in the wheel */
 	uint64_t occupied[NOPAL_WHEEL_LEVELS]; /* bit s: slot s has entries */
 	struct nopal_wheel_entry *slots[NOPAL_WHEEL_LEVELS][NOPAL_WHEEL_SLOTS];

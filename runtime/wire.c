@@ -61,7 +61,7 @@ void nopal_serial_seen(struct nopal_session *session,
 	uint8_t index = nopal__plan(core)->serial_of[part->attribute[which]];
 
 	if (index)
-		core->serial[index - 1] = value;
+		core->awake->serial[index - 1] = value;
 }
 
 /* Where the width is known when this is compiled, one load or store is left. */
@@ -135,7 +135,7 @@ get_fields(const struct nopal_core *core, const struct nopal_header *header,
 
 		if (field->serial)
 			value = nopal__serial_expand(
-				core->serial[field->reference], value,
+				core->awake->serial[field->reference], value,
 				field->bytes);
 		segment->attribute[field->slot] = value;
 		at += field->bytes;
@@ -175,7 +175,7 @@ static bool introduces(const struct nopal_core *core, uint8_t kind)
 	    !core->opener)
 		return false;
 	return !core->peer_known ||
-	       core->session.now_ns - core->introduced_ns >=
+	       core->session.now_ns - core->awake->introduced_ns >=
 		       NOPAL_SILENCE_NS / 2;
 }
 
@@ -226,7 +226,7 @@ void nopal__pack_out(struct nopal_core *core,
 	at = put(at, opening ? core->local_id : core->peer_id, NOPAL_ID_BYTES);
 	if (opening) {
 		at = put(at, plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
-		core->introduced_ns = core->session.now_ns;
+		core->awake->introduced_ns = core->session.now_ns;
 	}
 	at = put_header(core, segment, at);
 	if (segment->body.length)
@@ -245,18 +245,18 @@ struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
 	struct nopal_segment *segment;
 
 	if (!plan->kinds[kind].name || length < least) {
-		core->counters.rx_malformed++;
+		core->awake->counters.rx_malformed++;
 		return NULL;
 	}
 	if (plan->seal && !plan->seal->microprotocol->seal->open(
 				  &core->session, plan->seal, bytes,
 				  length - plan->trailer_bytes)) {
-		core->counters.rx_sealed_badly++;
+		core->awake->counters.rx_sealed_badly++;
 		return NULL;
 	}
 	segment = nopal__segment_make(core, kind);
 	if (!segment) {
-		core->counters.rx_over_budget++;
+		core->awake->counters.rx_over_budget++;
 		return NULL;
 	}
 	segment->incoming = true;
@@ -313,7 +313,7 @@ struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
 	memcpy(buffer->bytes, bytes + header->bytes, length - header->bytes);
 	segment->body = (struct nopal_body){ buffer, buffer->bytes,
 					     length - header->bytes };
-	core->counters.segments_rebuilt++;
+	core->awake->counters.segments_rebuilt++;
 	return segment;
 }
 

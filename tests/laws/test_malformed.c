@@ -62,25 +62,25 @@ static uint64_t core_hash(const struct nopal_session *session)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_hash hash;
-	size_t fixed = sizeof(struct nopal_core);
+	size_t fixed = sizeof(struct nopal_awake);
 	const uint64_t facts[] = {
 		core->life,
 		core->peer_id,
-		core->unfinished,
+		core->awake->unfinished,
 		core->segments.alive,
 		core->messages.alive,
-		core->departures.oldest,
-		core->departures.next,
-		core->bytes_held,
-		core->counters.messages_delivered,
-		core->counters.control_out,
-		core->counters.departures,
+		core->awake->departures.oldest,
+		core->awake->departures.next,
+		core->awake->bytes_held,
+		core->awake->counters.messages_delivered,
+		core->awake->counters.control_out,
+		core->awake->counters.departures,
 	};
 
 	nopal_hash_init(&hash);
 	nopal_hash_update(&hash, facts, sizeof(facts));
-	nopal_hash_update(&hash, (const char *)core + fixed,
-			  core->layer->session_bytes - fixed);
+	nopal_hash_update(&hash, (const char *)core->awake + fixed,
+			  core->layer->awake_bytes - fixed);
 	return nopal_hash_final(&hash);
 }
 

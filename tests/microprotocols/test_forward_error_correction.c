@@ -128,7 +128,7 @@ static void test_segments_are_kept_until_their_parity_is_made(void **state)
 		rig_send(&net.rig, "x");
 		assert_int_equal(core->segments.alive, i);
 	}
-	assert_int_equal(core->unfinished, 0);
+	assert_int_equal(core->awake->unfinished, 0);
 	rig_send(&net.rig, "x");
 	assert_int_equal(core->segments.alive, 0);
 	rig_send(&net.rig, "x");
@@ -410,9 +410,9 @@ static void test_memory_is_bounded(void **state)
 		send_block(4);
 		capture_pass(&net, round % 5);
 		if (round == 100)
-			held = core->bytes_held;
+			held = core->awake->bytes_held;
 	}
-	assert_int_equal(core->bytes_held, held);
+	assert_int_equal(core->awake->bytes_held, held);
 	capture_close(&net);
 }
 

@@ -33,7 +33,8 @@ static uint64_t reference(struct rig_side *side)
 		rig_part(side->session, "sequenced_messages");
 	struct nopal_core *core = nopal__core(side->session);
 
-	return core->serial[core->plan->serial_of[part->attribute[NUMBER]] - 1];
+	return core->awake
+		->serial[core->plan->serial_of[part->attribute[NUMBER]] - 1];
 }
 
 static void test_numbers_begin_at_one_without_a_handshake(void **state)

@@ -110,7 +110,7 @@ static void test_barrier_on_any_item(void **state)
 	assert_string_equal(seen, "");
 	nopal_barrier_enter(rig.opener.session, &barrier, first);
 	assert_string_equal(seen, "!");
-	nopal__core(rig.opener.session)->counters.misuses = 0;
+	nopal__core(rig.opener.session)->awake->counters.misuses = 0;
 }
 
 static void test_thirty_two_members_and_no_more(void **state)

@@ -29,13 +29,13 @@ static int teardown(void **state)
 static void test_memory_is_charged_and_credited(void **state)
 {
 	struct nopal_core *core = nopal__core(rig.opener.session);
-	uint64_t before = core->bytes_held;
+	uint64_t before = core->awake->bytes_held;
 	void *memory = nopal_alloc(&core->session, 1000);
 
 	(void)state;
-	assert_int_equal(core->bytes_held, before + 1000);
+	assert_int_equal(core->awake->bytes_held, before + 1000);
 	nopal_free(&core->session, memory);
-	assert_int_equal(core->bytes_held, before);
+	assert_int_equal(core->awake->bytes_held, before);
 }
 
 static void test_over_budget_is_null(void **state)
@@ -45,7 +45,8 @@ static void test_over_budget_is_null(void **state)
 	(void)state;
 	nopal_session_set_budget(
 		rig.opener.session,
-		&(struct nopal_budget){ .bytes = core->bytes_held + 100 });
+		&(struct nopal_budget){ .bytes = core->awake->bytes_held +
+						 100 });
 	assert_null(nopal_alloc(&core->session, 101));
 	assert_non_null(nopal_alloc(&core->session, 100));
 	assert_null(nopal_alloc(&core->session, 1));

@@ -74,7 +74,7 @@ static void test_each_fate_is_told_once(void **state)
 	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
 	assert_int_equal(nopal_session_counters(session)->messages_arrived, 1);
 	assert_int_equal(nopal_session_counters(session)->messages_missing, 1);
-	assert_int_equal(nopal__core(session)->unfinished_bytes, 0);
+	assert_int_equal(nopal__core(session)->awake->unfinished_bytes, 0);
 }
 
 static void test_one_missing_segment_is_a_missing_message(void **state)
@@ -141,7 +141,7 @@ static void test_over_its_objects_a_send_is_refused_whole(void **state)
 	nopal_session_set_budget(session,
 				 &(struct nopal_budget){ .objects = 2 });
 	assert_int_equal(rig_send(&rig, "y"), -ENOBUFS);
-	assert_int_equal(nopal__core(session)->unfinished, 1);
+	assert_int_equal(nopal__core(session)->awake->unfinished, 1);
 	settle(2, NOPAL_ARRIVED);
 	assert_int_equal(rig_send(&rig, "z"), 0);
 }
@@ -224,9 +224,9 @@ static void test_fragments_come_in_any_order(void **state)
 	assert_true(put(message, 0, "first"));
 	assert_false(put(message, 0, "again"));
 	assert_true(put(message, 1, ""));
-	held = nopal__core(session)->bytes_held;
+	held = nopal__core(session)->awake->bytes_held;
 	assert_false(put(message, 1, "again"));
-	assert_int_equal(nopal__core(session)->bytes_held, held);
+	assert_int_equal(nopal__core(session)->awake->bytes_held, held);
 	assert_int_equal(nopal_message_pieces(message), 3);
 	assert_int_equal(nopal_message_length(message), 10);
 	assert_int_equal(nopal_message_copy(message, 0, text, RIG_TEXT), 10);
@@ -270,20 +270,20 @@ static void test_over_budget_changes_nothing(void **state)
 
 	(void)state;
 	assert_true(put(message, 0, "first"));
-	held = core->bytes_held;
+	held = core->awake->bytes_held;
 	nopal_session_set_budget(session,
 				 &(struct nopal_budget){ .bytes = held + 3 });
 	assert_false(put(message, 0, "long"));
 	assert_false(put(message, 40, "x"));
-	assert_int_equal(core->counters.rx_over_budget, 2);
-	assert_int_equal(core->bytes_held, held);
+	assert_int_equal(core->awake->counters.rx_over_budget, 2);
+	assert_int_equal(core->awake->bytes_held, held);
 	assert_int_equal(nopal_message_length(message), 5);
 	nopal_session_set_budget(session,
 				 &(struct nopal_budget){ .objects = 2 });
 	assert_null(arriving());
-	assert_int_equal(core->counters.rx_over_budget, 3);
+	assert_int_equal(core->awake->counters.rx_over_budget, 3);
 	nopal_message_discard(session, message);
-	assert_int_equal(core->bytes_held, held - 5);
+	assert_int_equal(core->awake->bytes_held, held - 5);
 }
 
 /* ------------------------------------------------------------ kept messages */

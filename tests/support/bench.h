@@ -374,6 +374,7 @@ static inline void bench_place(const struct nopal_microprotocol *microprotocol)
 	bench.draw = 1;
 	bench.session = calloc(1, head + microprotocol->state_size);
 	bench.session->shared = bench.shared;
+	bench.session->awake = (void *)bench.session;
 	bench.part.microprotocol = microprotocol;
 	bench.part.parameters = bench.parameters;
 	bench.part.state = (uint32_t)head;

@@ -39,10 +39,11 @@ static bool shared_of(const struct nopal_session *session, const char *name,
 
 static void check_budget(struct oracle *oracle, const struct nopal_core *core)
 {
-	if (core->bytes_held > core->budget.bytes)
+	if (core->awake->bytes_held > core->awake->budget.bytes)
 		violated(oracle, "holds %llu bytes, more than its budget",
-			 (unsigned long long)core->bytes_held);
-	if (core->segments.alive + core->messages.alive > core->budget.objects)
+			 (unsigned long long)core->awake->bytes_held);
+	if (core->segments.alive + core->messages.alive >
+	    core->awake->budget.objects)
 		violated(oracle, "holds more objects than its budget");
 }
 
@@ -75,11 +76,11 @@ static void check_departure(struct oracle *oracle,
 
 static void check_fates(struct oracle *oracle, const struct nopal_core *core)
 {
-	const struct nopal_counters *counters = &core->counters;
+	const struct nopal_counters *counters = &core->awake->counters;
 
 	if (counters->messages_sent < counters->messages_arrived +
 					      counters->messages_missing +
-					      core->unfinished)
+					      core->awake->unfinished)
 		violated(oracle, "more fates than messages");
 	if (counters->misuses)
 		violated(oracle, "a bit was released that was not held");
