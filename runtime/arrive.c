@@ -36,9 +36,11 @@ void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 {
 	struct nopal_segment *segment;
 
+	nopal__touch(core);
+	if (core->life == NOPAL_LIFE_ENDED)
+		return;
 	core->awake->counters.datagrams_in++;
 	core->awake->counters.datagram_bytes_in += length;
-	nopal__touch(core);
 	core->awake->heard_ns = core->session.now_ns;
 	if (kind == NOPAL_KIND_REPLY) {
 		nopal__reply_receive(core, buffer, bytes, length);

@@ -129,6 +129,14 @@ int nopal__endpoint_enter(struct nopal_core *bottom)
 	return 0;
 }
 
+void nopal__endpoint_unlink(struct nopal_core *bottom)
+{
+	*bottom->at = bottom->next;
+	if (bottom->next)
+		bottom->next->at = bottom->at;
+	bottom->at = NULL;
+}
+
 void nopal__endpoint_forget(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
@@ -150,10 +158,7 @@ void nopal__endpoint_forget(struct nopal_core *bottom)
 	id_remove(&endpoint->by_id, bottom->local_id);
 	if (bottom->opening_key)
 		nopal_map_take(&endpoint->by_opening, bottom->opening_key);
-	*bottom->at = bottom->next;
-	if (bottom->next)
-		bottom->next->at = bottom->at;
-	bottom->at = NULL;
+	nopal__endpoint_unlink(bottom);
 	endpoint->port.counters.sessions--;
 }
 
@@ -471,6 +476,8 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
 
+	while (endpoint->resting)
+		nopal__rouse(endpoint->resting);
 	for (struct nopal_core *core = endpoint->sessions; core;
 	     core = core->next)
 		if (core->life != NOPAL_LIFE_ENDED) {

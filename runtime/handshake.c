@@ -341,7 +341,8 @@ static void connect_receive(struct nopal_endpoint *endpoint,
 	if (!core || core->life == NOPAL_LIFE_ENDED)
 		return;
 	nopal__touch(core);
-	body_arrives(core, NOPAL_KIND_CONNECT, buffer, body);
+	if (core->life != NOPAL_LIFE_ENDED)
+		body_arrives(core, NOPAL_KIND_CONNECT, buffer, body);
 }
 
 static void answer(struct nopal_endpoint *endpoint,
@@ -381,11 +382,12 @@ static void data_opening_receive(struct nopal_endpoint *endpoint,
 		}
 		core = accept_session(endpoint, entry, request);
 	}
+	if (core)
+		nopal__touch(core);
 	if (!core || core->life == NOPAL_LIFE_ENDED)
 		return;
 	core->awake->counters.datagrams_in++;
 	core->awake->counters.datagram_bytes_in += length;
-	nopal__touch(core);
 	core->awake->heard_ns = core->session.now_ns;
 	segment = nopal__unpack(core, NOPAL_KIND_DATA, buffer, bytes, length,
 				OPENING_HEAD);

@@ -76,7 +76,6 @@ void nopal__memory_release(struct nopal_core *core)
 	while (core->memory) {
 		struct nopal_memory *next = core->memory->next;
 
-		nopal__credit(core, core->memory->bytes);
 		free(core->memory);
 		core->memory = next;
 	}

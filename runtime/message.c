@@ -91,6 +91,18 @@ static struct nopal_body *fragments_take(struct nopal_core *core, uint32_t room,
 	return spare;
 }
 
+void nopal__fragments_give_back(struct nopal_core *core)
+{
+	while (core->awake->spare_fragments) {
+		struct nopal_body *spare = core->awake->spare_fragments;
+
+		core->awake->spare_fragments =
+			(struct nopal_body *)(uintptr_t)spare->bytes;
+		nopal_free(&core->session, spare);
+	}
+	core->awake->spare_count = 0;
+}
+
 void nopal__message_free(struct nopal_core *core, struct nopal_message *message)
 {
 	for (uint32_t i = 0; i < message->fragments_room; i++)
@@ -214,7 +226,8 @@ void nopal__messages_flush_opened(struct nopal_core *core)
 
 static int send_refusal(struct nopal_core *core, uint64_t length)
 {
-	if (core->life != NOPAL_LIFE_OPENING && core->life != NOPAL_LIFE_OPEN)
+	if (!nopal__be_awake(core) ||
+	    (core->life != NOPAL_LIFE_OPENING && core->life != NOPAL_LIFE_OPEN))
 		return -EPIPE;
 	if (length > nopal__plan(core)->message_limit)
 		return -EMSGSIZE;
@@ -308,9 +321,10 @@ int nopal__message_from_above(struct nopal_core *core,
 
 uint64_t nopal_session_send_room(const struct nopal_session *session)
 {
-	const struct nopal_core *core = nopal__core(session);
+	struct nopal_core *core = nopal__core(session);
 
-	if (core->awake->unfinished_bytes >= core->awake->budget.send_bytes)
+	if (!nopal__be_awake(core) ||
+	    core->awake->unfinished_bytes >= core->awake->budget.send_bytes)
 		return 0;
 	return core->awake->budget.send_bytes - core->awake->unfinished_bytes;
 }

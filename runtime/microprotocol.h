@@ -369,6 +369,11 @@ struct nopal_microprotocol {
 	 * instances may not be there yet: raise nothing here. */
 	int (*open)(struct nopal_session *session,
 		    const struct nopal_part *part);
+	/* (optional) Nothing is under way, and nothing happened for a while: give
+	 * back by nopal_free() what the next message can make again.  Raises and
+	 * sends nothing.  Then state may move: nothing may point into it. */
+	void (*rest)(struct nopal_session *session,
+		     const struct nopal_part *part);
 	/* (optional) Release what nopal_alloc() did not give. */
 	void (*close)(struct nopal_session *session,
 		      const struct nopal_part *part);

@@ -112,7 +112,10 @@ static void core_free(struct nopal_core *core)
 	nopal_wheel_disarm(&core->world->wheel, &core->wake);
 	nopal__memory_release(core);
 	nopal_plan_unref(core->plan);
-	free(core->awake->end_text);
+	if (core->awake)
+		free(core->awake->end_text);
+	else
+		free(core->packed);
 	free(core->awake);
 	free(core);
 }
@@ -303,7 +306,8 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 	if (bottom->buried)
 		return;
 	bottom->end = end;
-	bottom->awake->end_text = strdup(text ? text : "");
+	if (bottom->awake)
+		bottom->awake->end_text = strdup(text ? text : "");
 	for (core = bottom; core; core = core->above)
 		core->life = NOPAL_LIFE_ENDED;
 	nopal__bury(bottom);
@@ -344,19 +348,28 @@ static void last_event(struct nopal_core *core, enum nopal_end end,
 	}
 }
 
+/* Where a session could not wake, there is no memory for words either. */
+static const char *end_text(const struct nopal_core *bottom)
+{
+	if (bottom->awake && bottom->awake->end_text)
+		return bottom->awake->end_text;
+	return bottom->end == NOPAL_RESOURCE ? "out of memory" : "";
+}
+
 void nopal__session_free_stack(struct nopal_core *bottom)
 {
 	struct nopal_core *top = nopal__top(bottom);
 
-	for (struct nopal_core *core = top; core; core = core->below) {
-		last_event(core, bottom->end, bottom->awake->end_text);
-		nopal__messages_end(core);
-	}
+	const char *text = end_text(bottom);
+
+	for (struct nopal_core *core = top; core; core = core->below)
+		if (core->awake) {
+			last_event(core, bottom->end, text);
+			nopal__messages_end(core);
+		}
 	if (top->callbacks && top->callbacks->ended)
-		top->callbacks->ended(
-			&top->session, (int)bottom->end,
-			bottom->awake->end_text ? bottom->awake->end_text : "",
-			top->user);
+		top->callbacks->ended(&top->session, (int)bottom->end, text,
+				      top->user);
 	for (struct nopal_core *core = top; core; core = core->below)
 		nopal__messages_free_kept(core);
 	nopal__endpoint_forget(bottom);
@@ -429,6 +442,8 @@ void *nopal_session_user(const struct nopal_session *session)
 bool nopal_session_shared(const struct nopal_session *session, const char *name,
 			  int64_t *ret_value)
 {
+	if (!nopal__be_awake(nopal__core(session)))
+		return false;
 	for (const struct nopal_core *core = nopal__core(session); core;
 	     core = core->below)
 		for (uint32_t i = 0; i < core->layer->shared_count; i++)
@@ -444,6 +459,8 @@ void nopal_session_set_budget(struct nopal_session *session,
 {
 	struct nopal_core *core = nopal__core(session);
 
+	if (!nopal__be_awake(core))
+		return;
 	if (budget->bytes)
 		core->awake->budget.bytes = budget->bytes;
 	if (budget->objects)
@@ -460,7 +477,10 @@ nopal_session_counters(const struct nopal_session *session)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_core *bottom = nopal__bottom(core);
+	static const struct nopal_counters none;
 
+	if (!nopal__be_awake(core))
+		return &none;
 	if (bottom != core) {
 		core->awake->counters.datagrams_out =
 			bottom->awake->counters.datagrams_out;

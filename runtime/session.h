@@ -150,7 +150,10 @@ struct nopal_core {
 
 	struct nopal_objects segments, messages;
 	struct nopal_core *above, *below;
-	struct nopal_core *next_touched;
+	union {
+		struct nopal_core *next_touched;
+		uint8_t *packed; /* at rest: what it had awake */
+	};
 	enum nopal_life life : 8;
 	enum nopal_end end : 8;
 	uint8_t depth;
@@ -160,7 +163,8 @@ struct nopal_core {
 	uint32_t local_id, peer_id;
 	struct nopal_address peer;
 	struct nopal_core *next_ended;
-	struct nopal_core *next, **at; /* in the endpoint's list: bottom only */
+	struct nopal_core *next,
+		**at; /* in a list of the endpoint: bottom only */
 	struct nopal_wheel_entry wake;
 	const struct nopal_callbacks *callbacks;
 	void *user;
@@ -231,7 +235,7 @@ struct nopal_endpoint {
 	struct nopal_endpoint *next, *next_unflushed;
 	struct nopal_listener_entry *listeners;
 	struct nopal_shared_callbacks *callbacks;
-	struct nopal_core *sessions;
+	struct nopal_core *sessions, *resting; /* awake, and not */
 	struct nopal_id_table by_id;
 	struct nopal_map by_opening; /* keyed hash of (address, peer id) */
 	struct nopal_pool *pools;    /* one for each size of object */
@@ -317,6 +321,8 @@ void nopal__message_unpin(struct nopal_core *core,
 			  struct nopal_message *message);
 void nopal__messages_flush_opened(struct nopal_core *core);
 void nopal__messages_end(struct nopal_core *core);
+/* Spare rooms for fragments go back to the session's memory. */
+void nopal__fragments_give_back(struct nopal_core *core);
 void nopal__messages_free_kept(struct nopal_core *core);
 void nopal__message_deliver(struct nopal_core *core,
 			    struct nopal_message *message);
@@ -332,6 +338,8 @@ void nopal__stack_done(struct nopal_core *core,
 		       const struct nopal_message *message);
 
 /* session.c */
+/* Sets the pointers into what a session has awake. */
+void nopal__awake_lay_out(struct nopal_core *core);
 struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 				       struct nopal_plan *plan,
 				       const struct nopal_address *peer,
@@ -354,9 +362,26 @@ static inline struct nopal_core *nopal__bottom(struct nopal_core *core)
 	return core;
 }
 
+/* rest.c */
+
+/* Nothing happened for so long: a session may rest. */
+#define NOPAL_REST_NS (250 * NOPAL_MILLISECOND)
+
+/* Makes a session at rest, or any layer of its stack, whole again; false: there
+ * is no memory, and it has ended. */
+bool nopal__rouse(struct nopal_core *core);
+static inline bool nopal__be_awake(struct nopal_core *core)
+{
+	return core->awake || nopal__rouse(core);
+}
+/* Something happens: sees to it that a walk follows. */
+void nopal__rest_watch(struct nopal_world *world);
+void nopal__rest_walk(struct nopal_world *world);
+
 /* turn.c */
 bool nopal__turn_begin(struct nopal_world *world); /* true: outermost */
 void nopal__turn_end(struct nopal_world *world, bool outermost);
+/* Wakes it where it rests; it may have ended after that. */
 void nopal__touch(struct nopal_core *core);
 void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 			const char *text);
@@ -402,6 +427,7 @@ void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
 void nopal__ready_push(struct nopal_core *core,
 		       const struct nopal_segment *segment);
 void nopal__endpoint_forget(struct nopal_core *bottom);
+void nopal__endpoint_unlink(struct nopal_core *bottom);
 int nopal__endpoint_enter(struct nopal_core *bottom);
 /* A copy that all sessions with the same callbacks share; NULL: no memory. */
 const struct nopal_callbacks *

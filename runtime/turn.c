@@ -22,8 +22,10 @@ void nopal__touch(struct nopal_core *core)
 	struct nopal_world *world = core->world;
 
 	core->session.now_ns = world->now_ns;
-	if (core->touched || core->life == NOPAL_LIFE_ENDED)
+	if (core->touched || core->life == NOPAL_LIFE_ENDED ||
+	    !nopal__be_awake(core))
 		return;
+	nopal__rest_watch(world);
 	core->touched = true;
 	core->next_touched = NULL;
 	*world->touched_end = core;
@@ -105,18 +107,27 @@ void nopal__turn_end(struct nopal_world *world, bool outermost)
 	world->ops->wake_at(world, nopal_wheel_next(&world->wheel));
 }
 
+static void wake(struct nopal_wheel_entry *entry)
+{
+	struct nopal_core *core =
+		(void *)((char *)entry - offsetof(struct nopal_core, wake));
+
+	nopal__touch(core);
+	if (core->life != NOPAL_LIFE_ENDED)
+		nopal__timers_run(core);
+}
+
 void nopal__world_wake(struct nopal_world *world)
 {
 	struct nopal_wheel_entry *entry;
 
 	world->in_core = true;
 	while ((entry = nopal_wheel_expire(&world->wheel, world->now_ns))) {
-		struct nopal_core *core =
-			(void *)((char *)entry -
-				 offsetof(struct nopal_core, wake));
-
-		nopal__touch(core);
-		nopal__timers_run(core);
+		if (entry == &world->rest) {
+			nopal__rest_walk(world);
+			continue;
+		}
+		wake(entry);
 	}
 	nopal__turn_end(world, true);
 }

@@ -90,6 +90,9 @@ struct facts {
 
 static struct facts facts_of(const struct rig *rig)
 {
+	nopal__be_awake(nopal__core(rig->opener.session));
+	if (rig->acceptor.session)
+		nopal__be_awake(nopal__core(rig->acceptor.session));
 	return (struct facts){
 		.opener = core_hash(rig->opener.session),
 		.acceptor = rig->acceptor.session

@@ -376,6 +376,7 @@ const struct nopal_part *rig_part(const struct nopal_session *session,
 {
 	const struct nopal_plan *plan = nopal__core(session)->plan;
 
+	nopal__be_awake(nopal__core(session));
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
 		if (strcmp(nopal_plan_part(plan, i)->microprotocol->name,
 			   name) == 0)

@@ -82,7 +82,7 @@ void rig_begin(struct rig *rig, const char *config);
 /* Lets the registry have a microprotocol of the test; again does no harm. */
 void rig_add(const struct nopal_microprotocol *microprotocol);
 
-/* A part of the session by name; its state; the segment with a number. */
+/* A part of the session, which is awake then, by name; its state; the segment with a number. */
 const struct nopal_part *rig_part(const struct nopal_session *session,
 				  const char *name);
 void *rig_state(struct nopal_session *session, const char *name);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rest.c -- a session to which nothing happens rests: it takes a few bytes.
+ *
+ *   awake --nothing under way, nothing happened for NOPAL_REST_NS--> at rest
+ *     ^                                                               |
+ *     +---------- a datagram, a timer or a call of the application ---+
+ *
+ * At rest a session has its struct nopal_core, its place in the wheel and a
+ * string of bytes.  Its parts give back what they can make again (their `rest`),
+ * and what is left is packed: each 64-bit word as how it differs from that of a
+ * fresh session of the plan, and of that the bytes that are not zero.
+ *
+ *   bitmap of words that differ | for each of them: mask, bytes that differ
+ *
+ * So what a part never touched takes a bit a word.  The application's handle,
+ * the id and the timers stay what they are; nobody can tell but by the memory.
+ *
+ * A walk over the sessions that are awake finds those that may rest; it is due
+ * only while something happens.
+ */
+#include <string.h>
+
+#include "session.h"
+
+enum { BYTE_BITS = 8, WORD_BYTES = 8 };
+
+static uint32_t word_count(const struct nopal_layer *layer)
+{
+	return layer->awake_bytes / WORD_BYTES;
+}
+
+static uint32_t bitmap_bytes(const struct nopal_layer *layer)
+{
+	return (word_count(layer) + BYTE_BITS - 1) / BYTE_BITS;
+}
+
+/* -------------------------------------------------------------------- bytes */
+
+static size_t packed_bytes(const struct nopal_layer *layer,
+			   const uint64_t *words)
+{
+	size_t bytes = bitmap_bytes(layer);
+
+	for (uint32_t i = 0; i < word_count(layer); i++) {
+		uint64_t differs = words[i] ^ layer->fresh[i];
+
+		bytes += differs != 0;
+		for (; differs; differs >>= BYTE_BITS)
+			bytes += (uint8_t)differs != 0;
+	}
+	return bytes;
+}
+
+static uint8_t *word_pack(uint8_t *at, uint64_t differs)
+{
+	uint8_t *mask = at++;
+
+	*mask = 0;
+	for (unsigned i = 0; differs; i++, differs >>= BYTE_BITS)
+		if ((uint8_t)differs) {
+			*mask |= (uint8_t)(1u << i);
+			*at++ = (uint8_t)differs;
+		}
+	return at;
+}
+
+static const uint8_t *word_unpack(const uint8_t *at, uint64_t *word)
+{
+	uint8_t mask = *at++;
+
+	for (unsigned i = 0; i < WORD_BYTES; i++)
+		if (mask >> i & 1)
+			*word ^= (uint64_t)*at++ << (i * BYTE_BITS);
+	return at;
+}
+
+static void words_pack(const struct nopal_layer *layer, const uint64_t *words,
+		       uint8_t *packed)
+{
+	uint8_t *at = packed + bitmap_bytes(layer);
+
+	memset(packed, 0, bitmap_bytes(layer));
+	for (uint32_t i = 0; i < word_count(layer); i++)
+		if (words[i] != layer->fresh[i]) {
+			packed[i / BYTE_BITS] |= (uint8_t)(1u << i % BYTE_BITS);
+			at = word_pack(at, words[i] ^ layer->fresh[i]);
+		}
+}
+
+static void words_unpack(const struct nopal_layer *layer, uint64_t *words,
+			 const uint8_t *packed)
+{
+	const uint8_t *at = packed + bitmap_bytes(layer);
+
+	memcpy(words, layer->fresh, layer->awake_bytes);
+	for (uint32_t i = 0; i < word_count(layer); i++)
+		if (packed[i / BYTE_BITS] >> i % BYTE_BITS & 1)
+			at = word_unpack(at, &words[i]);
+}
+
+/* ------------------------------------------------------------------ to rest */
+
+static bool nothing_under_way(const struct nopal_core *core)
+{
+	const struct nopal_awake *awake = core->awake;
+
+	return core->life == NOPAL_LIFE_OPEN && !core->touched &&
+	       core->depth == 0 && core->segments.alive == 0 &&
+	       core->messages.alive == 0 && awake->unfinished == 0 &&
+	       awake->queue.count == 0 && awake->delayed.count == 0 &&
+	       awake->departures.oldest == awake->departures.next;
+}
+
+static bool may_rest(const struct nopal_core *bottom, int64_t now_ns)
+{
+	for (const struct nopal_core *core = bottom; core; core = core->above)
+		if (now_ns - core->now_ns < NOPAL_REST_NS ||
+		    !nothing_under_way(core))
+			return false;
+	return true;
+}
+
+static void list_give_back(struct nopal_core *core,
+			   struct nopal_deferred_list *list)
+{
+	nopal_free(&core->session, list->entries);
+	*list = (struct nopal_deferred_list){ 0 };
+}
+
+/* Everything that the next message makes again. */
+static void give_back(struct nopal_core *core)
+{
+	const struct nopal_part *part =
+		&core->plan->parts[core->layer->first_part];
+
+	for (uint32_t i = 0; i < core->layer->part_count; i++)
+		if (part[i].microprotocol->rest)
+			part[i].microprotocol->rest(&core->session, &part[i]);
+	nopal_free(&core->session, core->awake->departures.ring);
+	core->awake->departures.ring = NULL;
+	core->awake->departures.room = 0;
+	list_give_back(core, &core->awake->queue);
+	list_give_back(core, &core->awake->delayed);
+	nopal__fragments_give_back(core);
+}
+
+/* False: no memory even for that; it stays awake. */
+static bool core_pack(struct nopal_core *core)
+{
+	struct nopal_awake *awake = core->awake;
+	uint8_t *packed;
+
+	give_back(core);
+	awake->serial = NULL;
+	awake->timers = NULL;
+	packed = malloc(packed_bytes(core->layer, (const uint64_t *)awake));
+	if (!packed) {
+		nopal__awake_lay_out(core);
+		return false;
+	}
+	words_pack(core->layer, (const uint64_t *)awake, packed);
+	free(awake);
+	core->awake = NULL;
+	core->shared = NULL;
+	core->packed = packed;
+	return true;
+}
+
+static void list_move(struct nopal_core *bottom, struct nopal_core **list)
+{
+	nopal__endpoint_unlink(bottom);
+	bottom->next = *list;
+	bottom->at = list;
+	if (bottom->next)
+		bottom->next->at = &bottom->next;
+	*list = bottom;
+}
+
+static void stack_rest(struct nopal_core *bottom)
+{
+	for (struct nopal_core *core = bottom; core; core = core->above)
+		if (!core_pack(core)) {
+			nopal__rouse(bottom);
+			return;
+		}
+	list_move(bottom, &bottom->endpoint->resting);
+}
+
+/* --------------------------------------------------------------- and awake */
+
+static bool core_unpack(struct nopal_core *core)
+{
+	struct nopal_awake *awake = malloc(core->layer->awake_bytes);
+
+	if (!awake)
+		return false;
+	words_unpack(core->layer, (uint64_t *)awake, core->packed);
+	free(core->packed);
+	core->packed = NULL;
+	core->awake = awake;
+	nopal__awake_lay_out(core);
+	return true;
+}
+
+bool nopal__rouse(struct nopal_core *core)
+{
+	struct nopal_core *bottom = nopal__bottom(core);
+
+	list_move(bottom, &bottom->endpoint->sessions);
+	for (core = bottom; core; core = core->above)
+		if (!core->awake && !core_unpack(core)) {
+			nopal__session_end(bottom, NOPAL_RESOURCE, NULL);
+			return false;
+		}
+	nopal__rest_watch(bottom->world);
+	return true;
+}
+
+/* ----------------------------------------------------------------- the walk */
+
+void nopal__rest_watch(struct nopal_world *world)
+{
+	int64_t deadline_ns = world->now_ns + NOPAL_REST_NS;
+
+	if (world->rest.at)
+		return;
+	nopal_wheel_arm(&world->wheel, &world->rest, deadline_ns);
+	if (!world->in_core)
+		world->ops->wake_at(world, deadline_ns);
+}
+
+/* True: there is one that was heard of lately. */
+static bool endpoint_rest(struct nopal_endpoint *endpoint)
+{
+	int64_t now_ns = endpoint->port.world->now_ns;
+	struct nopal_core *bottom = endpoint->sessions, *next;
+	bool lately = false;
+
+	for (; bottom; bottom = next) {
+		next = bottom->next;
+		if (may_rest(bottom, now_ns))
+			stack_rest(bottom);
+		else if (now_ns - bottom->now_ns < NOPAL_REST_NS)
+			lately = true;
+	}
+	return lately;
+}
+
+void nopal__rest_walk(struct nopal_world *world)
+{
+	bool lately = false;
+
+	for (struct nopal_endpoint *endpoint = world->endpoints; endpoint;
+	     endpoint = endpoint->next)
+		lately |= endpoint_rest(endpoint);
+	if (lately)
+		nopal__rest_watch(world);
+}
