@@ -21,7 +21,8 @@ static struct nopal_own_calls *own_calls(struct nopal_core *core)
 		nopal_alloc(&core->session, sizeof(*core->awake->own));
 	if (!core->awake->own)
 		return NULL;
-	memcpy(core->awake->own->calls, core->layer->calls, sizeof(core->awake->own->calls));
+	memcpy(core->awake->own->calls, core->layer->calls,
+	       sizeof(core->awake->own->calls));
 	core->calls = core->awake->own->calls;
 	core->fused = NULL; /* a raise in progress goes on as it began */
 	return core->awake->own;
