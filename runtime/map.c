@@ -125,3 +125,11 @@ void *nopal_map_take(struct nopal_map *map, uint64_t key)
 	map->used--;
 	return value;
 }
+
+void nopal_map_rest(struct nopal_session *session, struct nopal_map *map)
+{
+	if (map->used)
+		return;
+	nopal_free(session, map->slots);
+	*map = (struct nopal_map){ 0 };
+}

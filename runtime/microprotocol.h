@@ -710,13 +710,13 @@ void nopal_barrier_enter(struct nopal_session *session,
 
 /* ------------------------------------------------------------ small helpers */
 
-/* Which numbers of a moving window were seen: a bitmap ring over [floor, end).
- * Zero it, then nopal_numbers_init. */
+/* Which numbers of a moving window were seen: a bitmap ring over [floor, end). */
 struct nopal_numbers {
-	uint64_t floor; /* every number below was seen or given up */
-	uint64_t end;	/* one past the highest seen */
-	uint64_t *bits;
+	uint64_t floor;	 /* every number below was seen or given up */
+	uint64_t end;	 /* one past the highest seen */
+	uint64_t *bits;	 /* NULL: there was no hole */
 	uint32_t window; /* numbers that it can hold: a power of two >= 64 */
+	uint32_t room;	 /* of the ring, which grows up to the window */
 };
 enum nopal_number_is {
 	NOPAL_NUMBER_NEW,
@@ -724,17 +724,22 @@ enum nopal_number_is {
 	NOPAL_NUMBER_BEYOND
 };
 
-int nopal_numbers_init(struct nopal_session *session,
-		       struct nopal_numbers *numbers, uint64_t first,
+/* Negative: there is no such window. */
+int nopal_numbers_init(struct nopal_numbers *numbers, uint64_t first,
 		       uint32_t window);
 /* Classify without change. */
 enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
 					uint64_t number);
-/* Mark as seen and move the floor over what is complete. */
-enum nopal_number_is nopal_numbers_mark(struct nopal_numbers *numbers,
+/* Mark as seen and move the floor over what is complete.  What there is no memory
+ * for is beyond. */
+enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
+					struct nopal_numbers *numbers,
 					uint64_t number);
 /* Give up everything below `number`: the floor moves at least there. */
 void nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number);
+/* Gives its memory back where there is no hole; it goes on as it was. */
+void nopal_numbers_rest(struct nopal_session *session,
+			struct nopal_numbers *numbers);
 
 /* Numbers to pointers, open addressing; grows in the session's memory.  Zero
  * it before use. */
@@ -750,6 +755,8 @@ int nopal_map_put(struct nopal_session *session, struct nopal_map *map,
 		  uint64_t key,
 		  void *value); /* value not NULL; negative: over budget */
 void *nopal_map_take(struct nopal_map *map, uint64_t key); /* and forget it */
+/* Gives the memory of an empty map back. */
+void nopal_map_rest(struct nopal_session *session, struct nopal_map *map);
 
 /* A first in, first out ring of segment handles; grows in session memory. */
 struct nopal_queue {
@@ -766,6 +773,8 @@ int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
 struct nopal_segment *nopal_queue_first(struct nopal_session *session,
 					struct nopal_queue *queue);
 void nopal_queue_pop(struct nopal_queue *queue);
+/* Gives the memory of an empty queue back. */
+void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue);
 
 /* a*b/c in 128 bits, rounded down; c > 0; saturates. */
 uint64_t nopal_scale(uint64_t a, uint64_t b, uint64_t c);

@@ -105,3 +105,11 @@ void nopal_queue_pop(struct nopal_queue *queue)
 	queue->head = (queue->head + 1) & (queue->room - 1);
 	queue->count--;
 }
+
+void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue)
+{
+	if (queue->count)
+		return;
+	nopal_free(session, queue->ring);
+	*queue = (struct nopal_queue){ 0 };
+}

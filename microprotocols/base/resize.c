@@ -45,7 +45,6 @@ enum {
 	RESIZE_LAST = 1 << 15,
 	RESIZE_INDEX = RESIZE_LAST - 1,
 	RESIZE_FRAGMENTS = RESIZE_LAST, /* of one message at most */
-	RESIZE_SLAB = 32, /* records that are allocated together */
 };
 
 /* A message that is not complete.  In the list by age, or in the free list. */
@@ -136,14 +135,8 @@ static struct resize_partial *resize_record(struct nopal_session *session,
 {
 	struct resize_partial *record = self->free;
 
-	if (!record) {
-		record = nopal_alloc(session, RESIZE_SLAB * sizeof(*record));
-		for (int i = 1; record && i < RESIZE_SLAB; i++) {
-			record[i].newer = self->free;
-			self->free = &record[i];
-		}
-		return record;
-	}
+	if (!record)
+		return nopal_alloc(session, sizeof(*record));
 	self->free = record->newer;
 	return record;
 }
@@ -356,6 +349,20 @@ static enum nopal_verdict resize_on_verified(struct nopal_session *session,
 		       : resize_unkept(session, part);
 }
 
+static void resize_rest(struct nopal_session *session,
+			const struct nopal_part *part)
+{
+	struct resize *self = nopal_state(session, part);
+
+	nopal_map_rest(session, &self->partials);
+	while (self->free) {
+		struct resize_partial *record = self->free;
+
+		self->free = record->newer;
+		nopal_free(session, record);
+	}
+}
+
 static uint64_t resize_message_limit(const void *parameters,
 				     uint32_t body_bytes)
 {
@@ -444,5 +451,6 @@ const struct nopal_microprotocol nopal_resize = {
 	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
 					 "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct resize),
+	.rest = resize_rest,
 	.message_limit = resize_message_limit,
 };

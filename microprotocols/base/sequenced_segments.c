@@ -78,7 +78,8 @@ sequenced_segments_on_from_user(struct nopal_session *session,
  * it is near, or when a second one from there shows that the first was no
  * stray. */
 static enum nopal_number_is
-sequenced_segments_beyond(struct sequenced_segments *self, uint64_t number)
+sequenced_segments_beyond(struct nopal_session *session,
+			  struct sequenced_segments *self, uint64_t number)
 {
 	uint64_t window = self->seen.window;
 
@@ -89,7 +90,7 @@ sequenced_segments_beyond(struct sequenced_segments *self, uint64_t number)
 	}
 	self->far = 0;
 	nopal_numbers_skip(&self->seen, number - window + 1);
-	return nopal_numbers_mark(&self->seen, number);
+	return nopal_numbers_mark(session, &self->seen, number);
 }
 
 static bool sequenced_segments_prepare(struct nopal_session *session,
@@ -99,9 +100,7 @@ static bool sequenced_segments_prepare(struct nopal_session *session,
 		nopal_parameters(part);
 	struct sequenced_segments *self = nopal_state(session, part);
 
-	if (self->seen.bits)
-		return true;
-	if (nopal_numbers_init(session, &self->seen, self->first,
+	if (nopal_numbers_init(&self->seen, self->first,
 			       (uint32_t)set->window) == 0)
 		return true;
 	nopal_session_break(session, NOPAL_RESOURCE,
@@ -118,17 +117,25 @@ sequenced_segments_on_from_net(struct nopal_session *session,
 	uint64_t number = nopal_get(segment, part, SEQUENCED_SEGMENTS_NUMBER);
 	enum nopal_number_is is;
 
-	if (!self->seen.bits && !sequenced_segments_prepare(session, part))
+	if (!self->seen.window && !sequenced_segments_prepare(session, part))
 		return NOPAL_STOP;
-	is = nopal_numbers_mark(&self->seen, number);
+	is = nopal_numbers_mark(session, &self->seen, number);
 	if (is == NOPAL_NUMBER_BEYOND &&
 	    !nopal_shared(session, part, SEQUENCED_SEGMENTS_UNMET))
-		is = sequenced_segments_beyond(self, number);
+		is = sequenced_segments_beyond(session, self, number);
 	if (is != NOPAL_NUMBER_NEW)
 		return NOPAL_STOP;
 	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER,
 			  self->seen.end - 1);
 	return NOPAL_CONTINUE;
+}
+
+static void sequenced_segments_rest(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	struct sequenced_segments *self = nopal_state(session, part);
+
+	nopal_numbers_rest(session, &self->seen);
 }
 
 static int sequenced_segments_open(struct nopal_session *session,
@@ -205,4 +212,5 @@ const struct nopal_microprotocol nopal_sequenced_segments = {
 	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct sequenced_segments),
 	.open = sequenced_segments_open,
+	.rest = sequenced_segments_rest,
 };

@@ -283,6 +283,15 @@ static enum nopal_verdict rate_cc_on_turn_end(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+static void rate_cc_rest(struct nopal_session *session,
+			 const struct nopal_part *part)
+{
+	struct rate_cc *self = nopal_state(session, part);
+
+	nopal_queue_rest(session, &self->again);
+	nopal_queue_rest(session, &self->first);
+}
+
 static const struct nopal_parameter rate_cc_table[] = {
 	{ .name = "quantum",
 	  .unit = NOPAL_SIZE,
@@ -349,4 +358,5 @@ const struct nopal_microprotocol nopal_rate_cc = {
 			{ 0 } },
 	.bindings = rate_cc_bindings,
 	.state_size = sizeof(struct rate_cc),
+	.rest = rate_cc_rest,
 };

@@ -166,6 +166,15 @@ static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+static void windowed_cc_rest(struct nopal_session *session,
+			     const struct nopal_part *part)
+{
+	struct windowed_cc *self = nopal_state(session, part);
+
+	nopal_queue_rest(session, &self->again);
+	nopal_queue_rest(session, &self->first);
+}
+
 static const struct nopal_binding windowed_cc_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, windowed_cc_on_to_net, .kinds = NOPAL_CARRIED,
 		 .after = "driver|reliability|acknowledgement|flow_control|"
@@ -232,4 +241,5 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 					      { 0 } },
 	.bindings = windowed_cc_bindings,
 	.state_size = sizeof(struct windowed_cc),
+	.rest = windowed_cc_rest,
 };

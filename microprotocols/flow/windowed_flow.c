@@ -377,6 +377,14 @@ static enum nopal_verdict windowed_flow_on_opened(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+static void windowed_flow_rest(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	struct windowed_flow *self = nopal_state(session, part);
+
+	nopal_queue_rest(session, &self->waiting);
+}
+
 static const struct nopal_parameter windowed_flow_table[] = {
 	{ .name = "buffer",
 	  .unit = NOPAL_SIZE,
@@ -486,4 +494,5 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 			{ 0 } },
 	.bindings = windowed_flow_bindings,
 	.state_size = sizeof(struct windowed_flow),
+	.rest = windowed_flow_rest,
 };

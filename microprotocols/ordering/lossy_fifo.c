@@ -213,6 +213,17 @@ static int lossy_fifo_open(struct nopal_session *session,
 	return 0;
 }
 
+static void lossy_fifo_rest(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	struct lossy_fifo *self = nopal_state(session, part);
+
+	if (self->count)
+		return;
+	nopal_free(session, self->ring);
+	self->ring = NULL;
+}
+
 static const struct nopal_parameter lossy_fifo_table[] = {
 	{ .name = "delay",
 	  .unit = NOPAL_TIME,
@@ -296,5 +307,6 @@ const struct nopal_microprotocol nopal_lossy_fifo = {
 	.timers = lossy_fifo_timers,
 	.bindings = lossy_fifo_bindings,
 	.state_size = sizeof(struct lossy_fifo),
+	.rest = lossy_fifo_rest,
 	.open = lossy_fifo_open,
 };

@@ -130,6 +130,14 @@ reliable_fifo_on_msg_from_net(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+static void reliable_fifo_rest(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	struct reliable_fifo *self = nopal_state(session, part);
+
+	nopal_map_rest(session, &self->waiting);
+}
+
 static const struct nopal_parameter reliable_fifo_table[] = {
 	{ .name = "waiting",
 	  .unit = NOPAL_COUNT,
@@ -191,4 +199,5 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 	.bindings = reliable_fifo_bindings,
 	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct reliable_fifo),
+	.rest = reliable_fifo_rest,
 };

@@ -22,7 +22,7 @@ static void ack_receiver_acked(struct nopal_session *session,
 
 static uint64_t ack_receiver_floor(const struct positive_ack *self)
 {
-	return self->seen.bits ? self->seen.floor : self->first;
+	return self->seen.window ? self->seen.floor : self->first;
 }
 
 /* A resend carries the floor of the first departure: redundancy codes over it.
@@ -59,7 +59,7 @@ enum nopal_verdict nopal__ack_receiver_on_carried(struct nopal_session *session,
 		self->other = true;
 		return NOPAL_CONTINUE;
 	}
-	if (self->seen.bits &&
+	if (self->seen.window &&
 	    nopal_numbers_test(&self->seen,
 			       nopal_get(segment, part, POSITIVE_ACK_NUMBER)) ==
 		    NOPAL_NUMBER_SEEN)
@@ -77,9 +77,8 @@ static bool ack_receiver_prepare(struct nopal_session *session,
 	struct positive_ack *self = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, POSITIVE_ACK_WINDOW);
 
-	if (self->seen.bits ||
-	    nopal_numbers_init(session, &self->seen, self->first,
-			       (uint32_t)window) == 0)
+	if (self->seen.window ||
+	    nopal_numbers_init(&self->seen, self->first, (uint32_t)window) == 0)
 		return true;
 	nopal_session_break(session, NOPAL_RESOURCE,
 			    "no room to remember what arrived");
@@ -102,7 +101,8 @@ nopal__ack_receiver_on_verified(struct nopal_session *session,
 	hole = self->seen.end != self->seen.floor;
 	if (reach && number + 1 > self->seen.floor + reach)
 		nopal_numbers_skip(&self->seen, number + 1 - reach);
-	if (nopal_numbers_mark(&self->seen, number) == NOPAL_NUMBER_BEYOND)
+	if (nopal_numbers_mark(session, &self->seen, number) ==
+	    NOPAL_NUMBER_BEYOND)
 		return NOPAL_STOP;
 	if (hole || self->seen.end != self->seen.floor)
 		self->at_once = true;

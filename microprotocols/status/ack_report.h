@@ -101,7 +101,7 @@ static inline uint64_t ack_report_word(const struct ack_report *report,
 static inline uint64_t ack_report_seen(const struct nopal_numbers *seen,
 				       uint64_t from)
 {
-	uint64_t mask = seen->window / ACK_REPORT_WORD - 1;
+	uint64_t mask = seen->room / ACK_REPORT_WORD - 1;
 	uint64_t at = from / ACK_REPORT_WORD;
 	unsigned shift = from % ACK_REPORT_WORD;
 	uint64_t word = seen->bits[at & mask] >> shift;

@@ -441,6 +441,14 @@ static enum nopal_verdict negative_ack_on_nak(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
+static void negative_ack_rest(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	struct negative_ack *self = nopal_state(session, part);
+
+	outstanding_rest(session, &self->sent);
+}
+
 static const struct nopal_parameter negative_ack_table[] = {
 	{ .name = "reorder",
 	  .unit = NOPAL_COUNT,
@@ -529,4 +537,5 @@ const struct nopal_microprotocol nopal_negative_ack = {
 	.raises =
 		(const char *const[]){ "SEGMENT_LOST", "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct negative_ack),
+	.rest = negative_ack_rest,
 };

@@ -4,8 +4,8 @@
  *
  * A ring of handles and a bitmap over [base, end): finding, adding and taking
  * cost a load each, and a stretch of numbers is asked for 64 at a time.  The
- * ring grows in the session's memory and never shrinks; it is made with the
- * first departure.
+ * ring grows in the session's memory; it is made with a departure, and given back
+ * when the session rests.
  *
  *        base                        end
  *   ......|1 1 0 1 0 0 1 1 1 1 0 1 1|......      1: open
@@ -129,6 +129,19 @@ static inline int outstanding_add(struct nopal_session *session,
 	sent->ring[number & (sent->room - 1)] = segment;
 	*outstanding_word(sent, number) |= outstanding_bit(number);
 	return 0;
+}
+
+/* Gives the memory back where no number is open. */
+static inline void outstanding_rest(struct nopal_session *session,
+				    struct outstanding *sent)
+{
+	if (sent->base != sent->end)
+		return;
+	nopal_free(session, sent->ring);
+	nopal_free(session, sent->open);
+	sent->ring = NULL;
+	sent->open = NULL;
+	sent->room = 0;
 }
 
 /* The handle of an open number. */

@@ -63,6 +63,17 @@ static enum nopal_verdict positive_ack_on_opened(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+static void positive_ack_rest(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	struct positive_ack *self = nopal_state(session, part);
+
+	outstanding_rest(session, &self->sent);
+	nopal_queue_rest(session, &self->waiting);
+	nopal_queue_rest(session, &self->passing);
+	nopal_numbers_rest(session, &self->seen);
+}
+
 static void positive_ack_validate(const void *parameters,
 				  struct nopal_problems *problems)
 {
@@ -204,4 +215,5 @@ const struct nopal_microprotocol nopal_positive_ack = {
 					 "ACK_PROCESSED", "SEGMENT_TIMEOUT",
 					 "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct positive_ack),
+	.rest = positive_ack_rest,
 };

@@ -409,7 +409,7 @@ static void test_memory_is_bounded(void **state)
 	for (uint32_t round = 0; round < 400; round++) {
 		send_block(4);
 		capture_pass(&net, round % 5);
-		if (round == 100)
+		if (round == 300)
 			held = core->awake->bytes_held;
 	}
 	assert_int_equal(core->awake->bytes_held, held);

@@ -71,8 +71,8 @@ static void mark(struct model *m, uint64_t offset)
 
 	assert_int_equal(nopal_numbers_test(&m->numbers, m->first + offset),
 			 is);
-	assert_int_equal(nopal_numbers_mark(&m->numbers, m->first + offset),
-			 is);
+	assert_int_equal(
+		nopal_numbers_mark(NULL, &m->numbers, m->first + offset), is);
 	if (is == NOPAL_NUMBER_NEW) {
 		m->seen[offset] = true;
 		settle(m, offset + 1);
@@ -106,8 +106,7 @@ static void run(uint64_t seed, uint64_t first, uint32_t window)
 
 	m = (struct model){ .first = first };
 	state = seed;
-	assert_int_equal(nopal_numbers_init(NULL, &m.numbers, first, window),
-			 0);
+	assert_int_equal(nopal_numbers_init(&m.numbers, first, window), 0);
 	assert_true(m.numbers.window >= window);
 	for (int i = 0; i < STEPS && m.floor < SPACE - 4 * m.numbers.window;
 	     i++)
@@ -130,14 +129,15 @@ static void runs_over_word_ends(void **unused)
 	struct nopal_numbers numbers = { 0 };
 
 	(void)unused;
-	assert_int_equal(nopal_numbers_init(NULL, &numbers, 60, 128), 0);
+	assert_int_equal(nopal_numbers_init(&numbers, 60, 128), 0);
 	for (uint64_t n = 187; n > 60; n--)
-		assert_int_equal(nopal_numbers_mark(&numbers, n),
+		assert_int_equal(nopal_numbers_mark(NULL, &numbers, n),
 				 NOPAL_NUMBER_NEW);
 	assert_int_equal(nopal_numbers_test(&numbers, 188),
 			 NOPAL_NUMBER_BEYOND);
 	assert_int_equal(numbers.floor, 60);
-	assert_int_equal(nopal_numbers_mark(&numbers, 60), NOPAL_NUMBER_NEW);
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 60),
+			 NOPAL_NUMBER_NEW);
 	assert_int_equal(numbers.floor, 188);
 	for (uint64_t n = 188; n < 188 + 128; n++)
 		assert_int_equal(nopal_numbers_test(&numbers, n),
@@ -150,17 +150,52 @@ static void budget_and_far_numbers(void **unused)
 	struct nopal_numbers numbers = { 0 };
 
 	(void)unused;
-	broke = true;
-	assert_true(nopal_numbers_init(NULL, &numbers, 0, 64) < 0);
-	broke = false;
-	assert_true(nopal_numbers_init(NULL, &numbers, 0, UINT32_MAX) < 0);
-	assert_int_equal(nopal_numbers_init(NULL, &numbers, 5, 65), 0);
+	assert_true(nopal_numbers_init(&numbers, 0, UINT32_MAX) < 0);
+	assert_int_equal(nopal_numbers_init(&numbers, 5, 65), 0);
 	assert_int_equal(numbers.window, 128);
+	broke = true;
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 5),
+			 NOPAL_NUMBER_NEW);
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 7),
+			 NOPAL_NUMBER_BEYOND);
+	broke = false;
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 7),
+			 NOPAL_NUMBER_NEW);
 	assert_int_equal(nopal_numbers_test(&numbers, UINT64_MAX),
 			 NOPAL_NUMBER_BEYOND);
 	nopal_numbers_skip(&numbers, UINT64_MAX - 10);
 	assert_true(numbers.floor == UINT64_MAX - 10);
-	assert_int_equal(nopal_numbers_mark(&numbers, UINT64_MAX - 2),
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, UINT64_MAX - 2),
+			 NOPAL_NUMBER_NEW);
+	nopal_free(NULL, numbers.bits);
+}
+
+/* Numbers in order take no memory, few out of order take little, and what grew
+ * is given back when no number is missing. */
+static void memory_follows_the_holes(void **unused)
+{
+	struct nopal_numbers numbers = { 0 };
+
+	(void)unused;
+	assert_int_equal(nopal_numbers_init(&numbers, 1000, 1 << 16), 0);
+	for (uint64_t n = 1000; n < 5000; n++)
+		nopal_numbers_mark(NULL, &numbers, n);
+	assert_null(numbers.bits);
+	nopal_numbers_mark(NULL, &numbers, 5001);
+	assert_true(numbers.room < 1000);
+	nopal_numbers_mark(NULL, &numbers, 5000 + 9999);
+	assert_true(numbers.room >= 10000 && numbers.room < 20000);
+	nopal_numbers_rest(NULL, &numbers);
+	assert_non_null(numbers.bits);
+	for (uint64_t n = 5000; n < 15000; n++)
+		assert_int_equal(nopal_numbers_mark(NULL, &numbers, n),
+				 n == 5001 || n == 14999 ? NOPAL_NUMBER_SEEN
+							 : NOPAL_NUMBER_NEW);
+	nopal_numbers_rest(NULL, &numbers);
+	assert_null(numbers.bits);
+	assert_int_equal(nopal_numbers_test(&numbers, 14999),
+			 NOPAL_NUMBER_SEEN);
+	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 15002),
 			 NOPAL_NUMBER_NEW);
 	nopal_free(NULL, numbers.bits);
 }
@@ -171,6 +206,7 @@ int main(void)
 		cmocka_unit_test(agrees_with_an_array),
 		cmocka_unit_test(runs_over_word_ends),
 		cmocka_unit_test(budget_and_far_numbers),
+		cmocka_unit_test(memory_follows_the_holes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
