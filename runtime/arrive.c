@@ -4,8 +4,8 @@
  */
 #include "session.h"
 
-void nopal__segment_arrive(struct nopal_core *core,
-			   struct nopal_segment *segment)
+NOPAL_HOT void nopal__segment_arrive(struct nopal_core *core,
+				     struct nopal_segment *segment)
 {
 	uint8_t index =
 		nopal__plan(core)
@@ -36,7 +36,8 @@ void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 {
 	struct nopal_segment *segment;
 
-	nopal__touch(core);
+	if (!core->touched || core->session.now_ns != core->world->now_ns)
+		nopal__touch(core);
 	if (core->life == NOPAL_LIFE_ENDED)
 		return;
 	core->awake->counters.datagrams_in++;

@@ -3,6 +3,7 @@
  * endpoint.c -- one UDP port: demultiplexing by session id, sessions' ids,
  * listeners, departures that wait for the kernel.
  */
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -244,9 +245,11 @@ static bool is_opening(uint8_t kind)
 
 static uint32_t id_of(const uint8_t *bytes)
 {
-	struct nopal_reader reader = { bytes, bytes + NOPAL_ID_BYTES, false };
+	uint32_t id;
 
-	return (uint32_t)nopal_read(&reader, NOPAL_ID_BYTES);
+	_Static_assert(sizeof(id) == NOPAL_ID_BYTES, "an id is a word");
+	memcpy(&id, bytes, sizeof(id));
+	return be32toh(id);
 }
 
 /* The session with this id, if that address is its peer's.  NULL: nobody. */

@@ -127,8 +127,8 @@ static inline void unpin_other(struct nopal_core *core, void *subject)
 /* ----------------------------------------------------------------- raising */
 
 /* An ended session raises its last event and nothing else. */
-static bool raise_begin(struct nopal_core *core, enum nopal_event event,
-			uint64_t subject)
+NOPAL_HOT static bool raise_begin(struct nopal_core *core,
+				  enum nopal_event event, uint64_t subject)
 {
 	if (core->life == NOPAL_LIFE_ENDED && event != NOPAL_SESSION_CLOSED &&
 	    event != NOPAL_SESSION_BROKEN)
@@ -146,7 +146,7 @@ static bool raise_begin(struct nopal_core *core, enum nopal_event event,
 	return false;
 }
 
-static void raise_end(struct nopal_core *core)
+NOPAL_HOT static void raise_end(struct nopal_core *core)
 {
 	if (--core->depth == 0 && core->awake->queue.count &&
 	    !core->draining_queue)

@@ -44,6 +44,14 @@ uint64_t nopal__plan_shape(const struct nopal_plan *plan);
 /* Looks for the plan's unit, and says in `plan` what came of it. */
 void nopal__fused_find(struct nopal_plan *plan, const char *config_file);
 
+/* Small functions of the packet path: in a fused unit, where a caller knows its
+ * arguments, most of each goes away. */
+#ifdef NOPAL_FUSED_LAYERS
+#define NOPAL_HOT inline __attribute__((always_inline))
+#else
+#define NOPAL_HOT
+#endif
+
 #ifdef NOPAL_FUSED_LAYERS /* this is a fused unit: fuse.c writes these */
 static const struct nopal_plan fused_plan;
 static const struct nopal_layer fused_layer[NOPAL_FUSED_LAYERS];

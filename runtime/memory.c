@@ -12,6 +12,7 @@
 enum {
 	POOL_CHUNK_SHIFT = 6,
 	POOL_CHUNK = 1 << POOL_CHUNK_SHIFT,
+	PREFETCH_LINES = 4,
 };
 
 bool nopal__charge(struct nopal_core *core, uint64_t bytes)
@@ -142,22 +143,25 @@ static bool pool_grow(struct nopal_pool *pool)
 	return true;
 }
 
-void nopal__pool_prefetch(const struct nopal_objects *objects, uint32_t index)
+/* A segment with the attributes of most plans; what is longer comes by itself. */
+static void object_prefetch(const struct nopal_object *object)
 {
-	const struct nopal_pool *pool = objects->pool;
-	const char *object;
+	for (uint32_t line = 0; line < PREFETCH_LINES; line++)
+		__builtin_prefetch(
+			(const char *)object + line * NOPAL_CACHE_LINE, 1);
+}
 
-	if (index >= pool->made)
-		return;
-	object = (const char *)object_at(pool, index);
-	for (uint32_t at = 0; at < pool->object_bytes; at += NOPAL_CACHE_LINE)
-		__builtin_prefetch(object + at, 1);
+NOPAL_HOT void nopal__pool_prefetch(const struct nopal_objects *objects,
+				    uint32_t index)
+{
+	if (index < objects->pool->made)
+		object_prefetch(object_at(objects->pool, index));
 }
 
 /* The object is not zeroed: its maker sets every field.  The one that is taken
  * next begins to be fetched. */
-void *nopal__pool_take(struct nopal_objects *objects,
-		       struct nopal_handle *ret_handle)
+NOPAL_HOT void *nopal__pool_take(struct nopal_objects *objects,
+				 struct nopal_handle *ret_handle)
 {
 	struct nopal_pool *pool = objects->pool;
 	struct nopal_object *object;
@@ -166,7 +170,8 @@ void *nopal__pool_take(struct nopal_objects *objects,
 		return NULL;
 	ret_handle->index = pool->free[--pool->free_count];
 	if (pool->free_count)
-		nopal__pool_prefetch(objects, pool->free[pool->free_count - 1]);
+		object_prefetch(
+			object_at(pool, pool->free[pool->free_count - 1]));
 	object = object_at(pool, ret_handle->index);
 	ret_handle->generation = ++object->generation;
 	object->older = objects->newest;
@@ -178,7 +183,7 @@ void *nopal__pool_take(struct nopal_objects *objects,
 	return object + 1;
 }
 
-void nopal__pool_give(struct nopal_objects *objects, void *given)
+NOPAL_HOT void nopal__pool_give(struct nopal_objects *objects, void *given)
 {
 	struct nopal_object *object = object_of(given);
 	struct nopal_pool *pool = objects->pool;
@@ -194,8 +199,8 @@ void nopal__pool_give(struct nopal_objects *objects, void *given)
 	objects->alive--;
 }
 
-void *nopal__pool_find(const struct nopal_objects *objects,
-		       struct nopal_handle handle)
+NOPAL_HOT void *nopal__pool_find(const struct nopal_objects *objects,
+				 struct nopal_handle handle)
 {
 	const struct nopal_pool *pool = objects->pool;
 	struct nopal_object *object;

@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "microprotocol.h"
+#include "fused.h"
 
 enum {
 	QUEUE_FIRST_ROOM = 16,
@@ -42,8 +42,9 @@ static int queue_grow(struct nopal_session *session, struct nopal_queue *queue)
 	return 0;
 }
 
-int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
-		     const struct nopal_segment *segment)
+NOPAL_HOT int nopal_queue_push(struct nopal_session *session,
+			       struct nopal_queue *queue,
+			       const struct nopal_segment *segment)
 {
 	if (queue->count == queue->room) {
 		int error = queue_grow(session, queue);
@@ -80,8 +81,8 @@ int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
 	return 0;
 }
 
-struct nopal_segment *nopal_queue_first(struct nopal_session *session,
-					struct nopal_queue *queue)
+NOPAL_HOT struct nopal_segment *nopal_queue_first(struct nopal_session *session,
+						  struct nopal_queue *queue)
 {
 	while (queue->count) {
 		struct nopal_segment *segment =
@@ -98,7 +99,7 @@ struct nopal_segment *nopal_queue_first(struct nopal_session *session,
 	return NULL;
 }
 
-void nopal_queue_pop(struct nopal_queue *queue)
+NOPAL_HOT void nopal_queue_pop(struct nopal_queue *queue)
 {
 	if (!queue->count)
 		return;

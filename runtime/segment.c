@@ -12,8 +12,8 @@
 
 #include "session.h"
 
-struct nopal_segment *nopal_segment_find(struct nopal_session *session,
-					 struct nopal_handle handle)
+NOPAL_HOT struct nopal_segment *
+nopal_segment_find(struct nopal_session *session, struct nopal_handle handle)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_segment *segment =
@@ -27,13 +27,15 @@ struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 	return segment;
 }
 
-void nopal_segment_prefetch(struct nopal_session *session,
-			    struct nopal_handle handle)
+NOPAL_HOT void nopal_segment_prefetch(struct nopal_session *session,
+				      struct nopal_handle handle)
 {
 	nopal__pool_prefetch(&nopal__core(session)->segments, handle.index);
 }
 
-struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
+/* But for the attributes. */
+NOPAL_HOT static inline struct nopal_segment *
+segment_make(struct nopal_core *core, uint8_t kind)
 {
 	struct nopal_handle handle;
 	struct nopal_segment *segment;
@@ -51,16 +53,30 @@ struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
 		.created_ns = core->session.now_ns,
 		.departed_ns = -1,
 	};
-	memset(segment->attribute, 0,
-	       nopal__plan(core)->slot_count * sizeof(uint64_t));
 	return segment;
 }
 
-/* An outgoing segment that will pass the barriers. */
-static struct nopal_segment *segment_make_carried(struct nopal_core *core,
-						  uint8_t kind)
+static void attributes_clear(const struct nopal_core *core,
+			     struct nopal_segment *segment)
 {
-	struct nopal_segment *segment = nopal__segment_make(core, kind);
+	memset(segment->attribute, 0,
+	       nopal__plan(core)->slot_count * sizeof(uint64_t));
+}
+
+struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
+{
+	struct nopal_segment *segment = segment_make(core, kind);
+
+	if (segment)
+		attributes_clear(core, segment);
+	return segment;
+}
+
+/* An outgoing segment that will pass the barriers; but for its attributes. */
+NOPAL_HOT static struct nopal_segment *
+segment_make_carried(struct nopal_core *core, uint8_t kind)
+{
+	struct nopal_segment *segment = segment_make(core, kind);
 
 	if (!segment)
 		return NULL;
@@ -80,9 +96,9 @@ static struct nopal_segment *segment_make_carried(struct nopal_core *core,
 	return segment;
 }
 
-struct nopal_segment *nopal_segment_new(struct nopal_session *session,
-					struct nopal_message *message,
-					struct nopal_body body)
+NOPAL_HOT struct nopal_segment *nopal_segment_new(struct nopal_session *session,
+						  struct nopal_message *message,
+						  struct nopal_body body)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_segment *segment =
@@ -100,9 +116,10 @@ struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 	return segment;
 }
 
-struct nopal_segment *nopal_segment_cut(struct nopal_session *session,
-					struct nopal_message *message,
-					uint64_t from, uint32_t length)
+NOPAL_HOT struct nopal_segment *nopal_segment_cut(struct nopal_session *session,
+						  struct nopal_message *message,
+						  uint64_t from,
+						  uint32_t length)
 {
 	return nopal_segment_new(
 		session, message,
@@ -120,7 +137,8 @@ void nopal_segment_also(struct nopal_session *session,
 	message->segments_open++;
 }
 
-void nopal__segment_free(struct nopal_core *core, struct nopal_segment *segment)
+NOPAL_HOT void nopal__segment_free(struct nopal_core *core,
+				   struct nopal_segment *segment)
 {
 	nopal__record(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number,
 		      0);
@@ -149,21 +167,20 @@ static void segment_finish(struct nopal_core *core,
 	segment->pins--;
 }
 
-void nopal__segment_settle(struct nopal_core *core,
-			   struct nopal_segment *segment)
+void nopal__segment_settle_now(struct nopal_core *core,
+			       struct nopal_segment *segment)
 {
-	if (segment->incoming)
-		return;
-	if (!segment->done && segment->departures &&
-	    !segment->waiting[NOPAL_FINISH])
+	if (!segment->done)
 		segment_finish(core, segment);
 	if (segment->done && !segment->waiting[NOPAL_DEALLOCATE] &&
 	    !segment->pins)
 		nopal__segment_free(core, segment);
 }
 
-void nopal_release(struct nopal_session *session, const struct nopal_part *part,
-		   struct nopal_segment *segment, enum nopal_barrier barrier)
+NOPAL_HOT void nopal_release(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     struct nopal_segment *segment,
+			     enum nopal_barrier barrier)
 {
 	struct nopal_core *core = nopal__core(session);
 	uint32_t bit = part->hold[barrier];
@@ -204,8 +221,8 @@ static bool departures_grow(struct nopal_core *core)
 	return true;
 }
 
-int nopal__departure_note(struct nopal_core *core,
-			  struct nopal_segment *segment)
+NOPAL_HOT int nopal__departure_note(struct nopal_core *core,
+				    struct nopal_segment *segment)
 {
 	struct nopal_departures *all = &core->awake->departures;
 
@@ -242,8 +259,8 @@ struct nopal_departure *nopal_departure_find(struct nopal_session *session,
 	return &all->ring[packet_number & (all->room - 1)];
 }
 
-void nopal_departure_settle(struct nopal_session *session,
-			    uint64_t packet_number)
+NOPAL_HOT void nopal_departure_settle(struct nopal_session *session,
+				      uint64_t packet_number)
 {
 	struct nopal_departures *all = &nopal__core(session)->awake->departures;
 
@@ -255,8 +272,8 @@ void nopal_departure_settle(struct nopal_session *session,
 		all->oldest++;
 }
 
-void nopal_segment_settle(struct nopal_session *session,
-			  const struct nopal_segment *segment)
+NOPAL_HOT void nopal_segment_settle(struct nopal_session *session,
+				    const struct nopal_segment *segment)
 {
 	if (segment->departures)
 		nopal_departure_settle(session, segment->packet_number);
@@ -394,11 +411,12 @@ struct nopal_segment *nopal_control_new(struct nopal_session *session,
 
 	if (buffer)
 		segment = carried ? segment_make_carried(core, code)
-				  : nopal__segment_make(core, code);
+				  : segment_make(core, code);
 	if (!segment) {
 		nopal_buffer_unref(buffer);
 		return NULL;
 	}
+	attributes_clear(core, segment);
 	segment->body = (struct nopal_body){ buffer, buffer->bytes, length };
 	*ret_bytes = buffer->bytes;
 	return segment;

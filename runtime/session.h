@@ -309,8 +309,19 @@ struct nopal_segment *nopal__segment_make(struct nopal_core *core,
 void nopal__segment_free(struct nopal_core *core,
 			 struct nopal_segment *segment);
 /* Finish and free what the barriers and pins allow. */
-void nopal__segment_settle(struct nopal_core *core,
-			   struct nopal_segment *segment);
+void nopal__segment_settle_now(struct nopal_core *core,
+			       struct nopal_segment *segment);
+static inline void nopal__segment_settle(struct nopal_core *core,
+					 struct nopal_segment *segment)
+{
+	bool due = segment->done ? !segment->waiting[NOPAL_DEALLOCATE] &&
+					   !segment->pins
+				 : segment->departures &&
+					   !segment->waiting[NOPAL_FINISH];
+
+	if (due) /* what arrives never departs */
+		nopal__segment_settle_now(core, segment);
+}
 void nopal__depart(struct nopal_core *core, struct nopal_segment *segment);
 void nopal__message_segment_done(struct nopal_core *core,
 				 struct nopal_message *message,

@@ -27,7 +27,7 @@ static void transmitted(struct nopal_endpoint *endpoint,
 
 /* The last datagram is sealed when the next one lies behind it or the train
  * leaves: by then its bytes are in the cache and need not be waited for. */
-static void train_seal(struct nopal_endpoint *endpoint)
+NOPAL_HOT static void train_seal(struct nopal_endpoint *endpoint)
 {
 	struct nopal_core *core = endpoint->train_of;
 	uint32_t bytes = endpoint->unsealed;
@@ -59,8 +59,8 @@ nopal__endpoint_flush(struct nopal_endpoint *endpoint)
 				    endpoint->port.world, endpoint, &train));
 }
 
-static bool train_takes(const struct nopal_endpoint *endpoint,
-			const struct nopal_core *core, uint32_t bytes)
+NOPAL_HOT static bool train_takes(const struct nopal_endpoint *endpoint,
+				  const struct nopal_core *core, uint32_t bytes)
 {
 	return endpoint->train_of == core && !endpoint->train_closed &&
 	       bytes <= endpoint->train_stride &&
@@ -68,7 +68,7 @@ static bool train_takes(const struct nopal_endpoint *endpoint,
 	       endpoint->train_count < NOPAL_TRAIN_DATAGRAMS;
 }
 
-bool nopal__train_ready(struct nopal_core *core, uint32_t bytes)
+NOPAL_HOT bool nopal__train_ready(struct nopal_core *core, uint32_t bytes)
 {
 	struct nopal_endpoint *endpoint = core->endpoint;
 
@@ -78,9 +78,10 @@ bool nopal__train_ready(struct nopal_core *core, uint32_t bytes)
 }
 
 /* NULL: the kernel is busy, the datagram is dropped like one lost on the way. */
-static uint8_t *train_room(struct nopal_endpoint *endpoint,
-			   struct nopal_core *core,
-			   const struct nopal_address *to, uint32_t bytes)
+NOPAL_HOT static uint8_t *train_room(struct nopal_endpoint *endpoint,
+				     struct nopal_core *core,
+				     const struct nopal_address *to,
+				     uint32_t bytes)
 {
 	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
 		nopal__endpoint_flush(endpoint);
@@ -99,7 +100,7 @@ static uint8_t *train_room(struct nopal_endpoint *endpoint,
 	return endpoint->train + endpoint->train_length;
 }
 
-static void train_add(struct nopal_endpoint *endpoint, uint32_t bytes)
+NOPAL_HOT static void train_add(struct nopal_endpoint *endpoint, uint32_t bytes)
 {
 	train_seal(endpoint);
 	endpoint->train_length += bytes;
@@ -107,19 +108,19 @@ static void train_add(struct nopal_endpoint *endpoint, uint32_t bytes)
 	endpoint->train_closed = bytes < endpoint->train_stride;
 }
 
-uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes)
+NOPAL_HOT uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes)
 {
 	return train_room(core->endpoint, core, &core->peer, bytes);
 }
 
-void nopal__train_add(struct nopal_core *core, uint32_t bytes)
+NOPAL_HOT void nopal__train_add(struct nopal_core *core, uint32_t bytes)
 {
 	core->awake->counters.datagrams_out++;
 	core->awake->counters.datagram_bytes_out += bytes;
 	train_add(core->endpoint, bytes);
 }
 
-void nopal__train_add_open(struct nopal_core *core, uint32_t bytes)
+NOPAL_HOT void nopal__train_add_open(struct nopal_core *core, uint32_t bytes)
 {
 	nopal__train_add(core, bytes);
 	if (nopal__plan(core)->seal)

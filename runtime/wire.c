@@ -35,27 +35,24 @@ bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind)
 }
 
 /* The number nearest to `reference` whose low bytes are `truncated`. */
-uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated,
-			      unsigned bytes)
+NOPAL_HOT uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated,
+					unsigned bytes)
 {
-	uint64_t span, half, candidate;
+	uint64_t span, back, ahead;
 
 	if (bytes >= sizeof(uint64_t))
 		return truncated;
 	span = UINT64_C(1) << (bytes * BITS_PER_BYTE);
-	half = span / 2;
-	candidate = (reference & ~(span - 1)) | truncated;
-	if (candidate > reference && candidate - reference > half &&
-	    candidate >= span)
-		return candidate - span;
-	if (reference > candidate && reference - candidate >= half)
-		return candidate + span;
-	return candidate;
+	back = span / 2 -
+	       1; /* it lies at most so far behind, or span / 2 ahead */
+	ahead = (truncated - reference + back) & (span - 1);
+	return reference + ahead < back ? reference + ahead - back + span
+					: reference + ahead - back;
 }
 
-void nopal_serial_seen(struct nopal_session *session,
-		       const struct nopal_part *part, unsigned which,
-		       uint64_t value)
+NOPAL_HOT void nopal_serial_seen(struct nopal_session *session,
+				 const struct nopal_part *part, unsigned which,
+				 uint64_t value)
 {
 	struct nopal_core *core = nopal__core(session);
 	uint8_t index = nopal__plan(core)->serial_of[part->attribute[which]];
@@ -143,8 +140,9 @@ get_fields(const struct nopal_core *core, const struct nopal_header *header,
 }
 
 /* The same by kind.  Data are told apart for their header's sake, see above. */
-static uint8_t *put_header(const struct nopal_core *core,
-			   const struct nopal_segment *segment, uint8_t *at)
+NOPAL_HOT static uint8_t *put_header(const struct nopal_core *core,
+				     const struct nopal_segment *segment,
+				     uint8_t *at)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
 
@@ -154,8 +152,9 @@ static uint8_t *put_header(const struct nopal_core *core,
 	return put_fields(&plan->kinds[segment->kind].header, segment, at);
 }
 
-static void get_header(const struct nopal_core *core,
-		       struct nopal_segment *segment, const uint8_t *at)
+NOPAL_HOT static void get_header(const struct nopal_core *core,
+				 struct nopal_segment *segment,
+				 const uint8_t *at)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
 
@@ -189,8 +188,8 @@ static uint32_t datagram_bytes(const struct nopal_core *core,
 	       segment->body.length + nopal__plan(core)->trailer_bytes;
 }
 
-bool nopal__may_leave(struct nopal_core *core,
-		      const struct nopal_segment *segment)
+NOPAL_HOT bool nopal__may_leave(struct nopal_core *core,
+				const struct nopal_segment *segment)
 {
 	return nopal__train_ready(core, datagram_bytes(core, segment));
 }
@@ -235,9 +234,11 @@ void nopal__pack_out(struct nopal_core *core,
 	fetch_behind(&segment->body);
 }
 
-struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
-				    struct nopal_buffer *buffer, uint8_t *bytes,
-				    uint32_t length, uint32_t skip)
+NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core,
+					      uint8_t kind,
+					      struct nopal_buffer *buffer,
+					      uint8_t *bytes, uint32_t length,
+					      uint32_t skip)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
 	const struct nopal_header *header = &plan->kinds[kind].header;

@@ -68,16 +68,16 @@ static inline uint64_t outstanding_open(const struct outstanding *sent,
 /* Moves the base up to the first open number. */
 static inline void outstanding_advance(struct outstanding *sent)
 {
-	while (sent->base < sent->end) {
+	/* most often the next one is open, or there is none */
+	while (sent->base < sent->end &&
+	       !outstanding_is_open(sent, sent->base)) {
 		uint64_t word = outstanding_open(sent, sent->base);
 
-		if (word) {
-			sent->base += (unsigned)__builtin_ctzll(word);
-			return;
-		}
-		sent->base += OUTSTANDING_WORD;
+		sent->base += word ? (unsigned)__builtin_ctzll(word)
+				   : OUTSTANDING_WORD;
 	}
-	sent->base = sent->end;
+	if (sent->base > sent->end)
+		sent->base = sent->end;
 }
 
 static inline int outstanding_grow(struct nopal_session *session,
