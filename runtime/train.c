@@ -26,7 +26,8 @@ static void transmitted(struct nopal_endpoint *endpoint,
 }
 
 /* The last datagram is sealed when the next one lies behind it or the train
- * leaves: by then its bytes are in the cache and need not be waited for. */
+ * leaves: by then its bytes are in the cache and need not be waited for.  Its
+ * session may be of another plan than the one whose fused unit this is. */
 NOPAL_HOT static void train_seal(struct nopal_endpoint *endpoint)
 {
 	struct nopal_core *core = endpoint->train_of;
@@ -36,11 +37,11 @@ NOPAL_HOT static void train_seal(struct nopal_endpoint *endpoint)
 	if (!bytes)
 		return;
 	endpoint->unsealed = 0;
-	seal = nopal__plan(core)->seal;
-	seal->microprotocol->seal->close(
-		&core->session, seal,
-		endpoint->train + endpoint->train_length - bytes,
-		bytes - nopal__plan(core)->trailer_bytes);
+	seal = core->plan->seal;
+	seal->microprotocol->seal->close(&core->session, seal,
+					 endpoint->train +
+						 endpoint->train_length - bytes,
+					 bytes - core->plan->trailer_bytes);
 }
 
 /* Not inlined: its wide read of length and stride would move before the tests of

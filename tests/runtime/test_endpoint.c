@@ -15,9 +15,12 @@ enum {
 	TRAINS = 4096,
 	HEAD = 1 + NOPAL_ID_BYTES, /* of a data datagram of PLAIN */
 	MANY = 300,
+	CRC = 4, /* trailer of SEALED */
 };
 
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
+static const char SEALED[] =
+	"transport_driver {}\nfixed_size {}\nchecksum {}\n";
 
 /* --------------------------------------------------------------- the world */
 
@@ -368,6 +371,29 @@ static void test_another_peer_begins_a_train(void **state)
 	assert_train(2, 7, 1, HEAD + 100, HEAD + 100);
 }
 
+/* It ends in silence, as one that no peer knows does. */
+static void test_a_train_outlives_another_session(void **state)
+{
+	struct nopal_plan *sealed = rig_plan(SEALED);
+	struct nopal_address near = peer_at(7), far = peer_at(8);
+	static const struct nopal_callbacks callbacks = { 0 };
+	struct nopal_session *session =
+		nopal_session_open(endpoint, sealed, &near, &callbacks, NULL);
+	struct nopal_session *other =
+		nopal_session_open(endpoint, plan, &far, &callbacks, NULL);
+	bool outermost;
+
+	(void)state;
+	nopal_session_set_peer_id(session, 7);
+	outermost = nopal__turn_begin(&fake.world);
+	send_bytes(session, 0, 100);
+	nopal_session_abort(other, "test");
+	nopal__turn_end(&fake.world, outermost);
+	assert_int_equal(fake.trains, 1);
+	assert_train(0, 7, 1, HEAD + 100 + CRC, HEAD + 100 + CRC);
+	nopal_plan_unref(sealed);
+}
+
 static void test_a_train_has_most_datagrams_and_most_bytes(void **state)
 {
 	enum { FULL = NOPAL_TRAIN_BYTES / (HEAD + 1400) };
@@ -475,6 +501,7 @@ int main(void)
 		CASE(test_a_turn_is_a_train_and_a_shorter_one_ends_it),
 		CASE(test_a_longer_one_begins_a_train),
 		CASE(test_another_peer_begins_a_train),
+		CASE(test_a_train_outlives_another_session),
 		CASE(test_a_train_has_most_datagrams_and_most_bytes),
 		CASE(test_a_soft_error_is_counted_and_forgotten),
 		CASE(test_departures_wait_in_order_for_a_busy_kernel),
