@@ -5,7 +5,9 @@
  * The folder is a descriptor, and every name in it is opened without following
  * links, so nothing outside is ever touched.  Bytes are hashed as they come;
  * those that come early are hashed from the file when the gap before them has
- * closed.  What blocks for long (fsync) runs in a thread.
+ * closed.  Pieces are written from where they arrived, by pwritev: putting them
+ * together first was no faster, however small they are.  What blocks for long
+ * (fsync) runs in a thread.
  */
 #include <errno.h>
 #include <fcntl.h>
