@@ -185,8 +185,12 @@ void nopal_endpoint_local(const struct nopal_endpoint *endpoint,
 /* One address, several loops: `count` live endpoints on one UDP port, each in a
  * world and a thread of its own, which share nothing but plans.  Who opens goes
  * to a shard by its address; from then on ids name the shard, so that a session
- * stays where it began.  Open the group first, then an endpoint of every shard
- * (a shard without one loses its share of peers); close it after them. */
+ * stays where it began.  Open the group first, then an endpoint of every shard (a
+ * shard without one loses its share of peers); close it after them.
+ *
+ * Sessions that we open had better have endpoints of their own: from one port to
+ * one address they would all meet on one shard there, and what comes back to
+ * several of ours may be merged by the kernel and go to one. */
 struct nopal_shards;
 enum { NOPAL_SHARDS_MOST = 64 };
 struct nopal_shards *nopal_shards_open(const struct nopal_address *local,

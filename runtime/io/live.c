@@ -307,6 +307,8 @@ int nopal__live_port_refused(int error, const struct nopal_address *local,
 
 	if (error == -EADDRINUSE)
 		fix = "another program has this port: take another, or port 0";
+	else if (error == -ENOPROTOOPT)
+		fix = "this kernel shares no port by a filter: take one loop";
 	else if (error == -EACCES)
 		fix = "ports below 1024 need root: take a higher one";
 	nopal_problems_add(problems, NULL, 0, fix,
