@@ -14,22 +14,27 @@
 #
 # Prints a line of JSON a measurement, then medians: goodput, its share of what
 # can arrive at most (rate x body / 1500 x (1 - loss), the body of `bulk`), and
-# the queue that stood without loss.  $LOSSES: other percentages; $LINK: other
-# words.  Needs root and iperf3; 77 where namespaces cannot be made.
+# the queue that stood without loss.  All rows run at the lowest real-time
+# priority, so that what else the machine does shows less.
+#
+# $LOSSES: other percentages; $LINK: other words of the link; $RUN: what commands
+# run by, instead of `chrt -r 1`.  Needs root and iperf3; 77 where namespaces
+# cannot be made.
 set -u
 
 build=$(realpath "${1:?usage: loss.sh BUILD [ROUNDS [SECONDS [ROW...]]]}")
 rounds=${2:-3}
 seconds=${3:-20}
 shift $(($# < 3 ? $# : 3))
-rows=("${@:-tcp_cubic}")
+rows=("$@")
 [ $# -gt 0 ] || rows=(tcp_cubic tcp_bbr bulk bulk_cubic)
 losses=${LOSSES:-0 1 5 10 15}
 link=${LINK:-rate 100mbit delay 25ms limit 400}
+run=${RUN-$(chrt -r 1 echo chrt -r 1 2>/dev/null)}
 rate_bps=100000000 # of the default link; figures are shares of it
 bdp_bytes=625000
 packet_bytes=1500
-patience=60 # seconds beyond those of a measurement
+patience=120 # seconds beyond those of a measurement: what is sent must arrive
 
 source=$(realpath "$(dirname "$0")/../..")
 flood=$build/tests/bench/flood
@@ -58,19 +63,19 @@ number() {
 
 # lab LOSS COMMAND_A COMMAND_B: sender on A; its output and B's land in files.
 lab() {
-	timeout $((seconds + patience)) "$source/tools/lab" --wait --seed "$round" \
+	timeout --foreground $((seconds + patience)) "$source/tools/lab" --wait --seed "$round" \
 		--report "$work/link" "$link loss $1%" "$2" "$3"
 }
 
 # Each sets goodput_bps.
 tcp() {
-	lab "$1" "iperf3 -c \$PEER -C ${2#tcp_} -t $seconds -J >$work/one" \
-		"iperf3 -s -1 >/dev/null"
+	lab "$1" "$run iperf3 -c \$PEER -C ${2#tcp_} -t $seconds -J >$work/one" \
+		"$run iperf3 -s -1 >/dev/null"
 	goodput_bps=$(sed -n '/"sum_received"/,/}/s/.*"bits_per_second":[[:space:]]*\([0-9]*\).*/\1/p' "$work/one")
 }
 config() {
-	lab "$1" "$flood bulk send \$PEER:9000 $seconds $2" \
-		"$flood bulk recv \$HERE:9000 $2 >$work/one"
+	lab "$1" "$run $flood bulk send \$PEER:9000 $seconds $2" \
+		"$run $flood bulk recv \$HERE:9000 $2 >$work/one"
 	goodput_bps=$(number "$work/one" goodput_bps)
 }
 
