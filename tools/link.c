@@ -21,6 +21,7 @@ enum {
 	LINK_NAME_BYTES = 256,
 	LINK_RELAY_WORDS = 3,
 	LINK_BITS_A_BYTE = 8,
+	LINK_KILO = 1000,
 };
 
 struct link;
@@ -75,11 +76,11 @@ static int64_t link_mean_late(const struct nopal_link_counters *counters)
 static json_t *link_counters(const struct nopal_link *words,
 			     const struct nopal_link_counters *counters)
 {
-	/* what waits for so long at this rate; 10^9 bits a second and more
-	 * still fit */
+	/* what leaves at this rate in that time: at most what the queue holds,
+	 * so that the product fits */
 	int64_t mean_bytes = link_mean_wait(counters) / NOPAL_MICROSECOND *
-			     (int64_t)(words->rate_bps / 1000) /
-			     (1000 * LINK_BITS_A_BYTE);
+			     (int64_t)(words->rate_bps / LINK_KILO) /
+			     (LINK_KILO * LINK_BITS_A_BYTE);
 
 	return json_pack(
 		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
@@ -115,11 +116,12 @@ static void link_print_line(const char *direction,
 	       counters->duplicated, counters->corrupted, counters->reordered);
 	printf("         queue: %" PRIu64 " at most, %" PRId64
 	       " us on average; late: %" PRId64 " us at most, %" PRId64
-	       " us on average; missed %" PRIu64 "\n",
+	       " us on average; refused %" PRIu64 ", missed %" PRIu64 "\n",
 	       counters->queue_peak,
 	       link_mean_wait(counters) / NOPAL_MICROSECOND,
 	       counters->late_peak_ns / NOPAL_MICROSECOND,
-	       link_mean_late(counters) / NOPAL_MICROSECOND, counters->missed);
+	       link_mean_late(counters) / NOPAL_MICROSECOND, counters->refused,
+	       counters->missed);
 }
 
 static void link_report(const struct link *link, bool json)

@@ -63,6 +63,8 @@ grep -q '"schema": "nopal.link"' "$folder/report" || wrong "no report"
 lab "delay 1ms" 'exit 5' 2>"$folder/said" && code=0 || code=$?
 [ $code -eq 5 ] || wrong "exit code $code, not that of A"
 grep -q '^forward: 0 entered' "$folder/said" || wrong "no report of the link"
+lab --wait "delay 1ms" true "sleep 1; echo well >$folder/waited" 2>"$folder/said"
+[ -s "$folder/waited" ] || wrong "B was not waited for"
 if command -v ping >/dev/null; then
 	lab "delay 40ms" 'ping -q -c 3 -i 0.05 $PEER' >"$folder/said" 2>&1 ||
 		wrong "no ping"
