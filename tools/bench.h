@@ -50,7 +50,12 @@ struct bench_options {
 	const char *paths; /* "V,W" */
 	bool quiet;	   /* no word about each value while it runs */
 };
-enum { BENCH_ROUNDS = 10, BENCH_SECONDS = 2 };
+enum {
+	BENCH_ROUNDS = 10,
+	BENCH_ROUNDS_MOST = 1000,
+	BENCH_SECONDS = 2,
+	BENCH_SECONDS_MOST = 3600,
+};
 
 /* One value.  Texts are copied. */
 struct bench_value {
@@ -66,8 +71,8 @@ struct bench_report;
 
 const struct bench_options *bench_options(const struct bench_report *report);
 
-/* Declares a measure; tables come in this order.  Of the first one, and of each
- * that has a reference in its rows, ratios are printed. */
+/* Declares a measure; columns come in this order.  The table has ratios of the
+ * first one, JSON has them all. */
 void bench_measure(struct bench_report *report, const char *measure,
 		   const char *unit, enum bench_better better);
 /* In this class `what` is 1.00.  Said twice: the better of the two, per round. */
@@ -75,8 +80,14 @@ void bench_reference(struct bench_report *report, enum bench_class class,
 		     const char *what);
 /* One more column: ratios to this row, whatever its class ("tcp"). */
 void bench_beside(struct bench_report *report, const char *what);
+/* `again` is the same as `what` under another name: their ratio tells how much
+ * of a difference is the machine's. */
+void bench_control(struct bench_report *report, const char *what,
+		   const char *again);
 /* Adds a value, and says so on stderr unless `quiet`. */
 void bench_add(struct bench_report *report, const struct bench_value *value);
+/* Has this row any value yet? */
+bool bench_has(const struct bench_report *report, const char *what);
 /* A fact about the run for the JSON document: a version, a size, a flag. */
 void bench_fact(struct bench_report *report, const char *name,
 		const char *format, ...) __attribute__((format(printf, 3, 4)));

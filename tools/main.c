@@ -13,12 +13,12 @@
 
 extern const struct tool tool_check, tool_explain, tool_graph, tool_list,
 	tool_doc, tool_send, tool_recv, tool_stream, tool_sim, tool_trace,
-	tool_why, tool_link, tool_fuse;
+	tool_why, tool_link, tool_fuse, tool_bench;
 
 static const struct tool *const main_table[] = {
-	&tool_check, &tool_explain, &tool_graph,  &tool_list, &tool_doc,
-	&tool_send,  &tool_recv,    &tool_stream, &tool_sim,  &tool_trace,
-	&tool_why,   &tool_link,    &tool_fuse,	  NULL,
+	&tool_check, &tool_explain, &tool_graph,  &tool_list,  &tool_doc,
+	&tool_send,  &tool_recv,    &tool_stream, &tool_sim,   &tool_trace,
+	&tool_why,   &tool_link,    &tool_fuse,	  &tool_bench, NULL,
 };
 
 static void main_help(FILE *out)

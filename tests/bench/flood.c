@@ -1,371 +1,252 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flood -- one bulk flow from memory to memory, for comparison in one run.
+ * flood.c -- roles, payload and report of the bulk benchmark's programs.
  *
- *     flood raw  recv ADDRESS:PORT            flood raw  send ADDRESS:PORT SECONDS
- *     flood bulk recv ADDRESS:PORT [CONFIG]   flood bulk send ADDRESS:PORT SECONDS [CONFIG]
- *
- * `raw` is the ceiling: windowed UDP, GSO trains of 44 datagrams of 1400 bytes
- * with 20 bytes of header each, fresh payload (64 MiB walked) copied into the
- * train, GRO at the receiver, one ack a batch.  `bulk` is a Nopal config through
- * the same payload.  The receiver prints delivered bytes and its bits a second.
+ * Checking costs every peer the same: one word in each 1400 bytes, and each
+ * 64th such unit in full.
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <event2/event.h>
-#include <netinet/udp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "nopal.h"
+#include "flood.h"
 
 enum {
-	PAYLOAD = 1400,
-	HEADER = 20,
-	TRAIN = 44,
-	DATAGRAM = HEADER + PAYLOAD,
-	WALK = 64 << 20,
-	WINDOW = 1 << 20, /* below what a veth queues: 1000 packets */
-	BLOCK = 65536,
-	BATCH = 32,
-	SOCKET_BUFFER = 8 << 20,
-	QUIET_MS = 1000,
+	WORD = sizeof(uint64_t),
+	UNIT = FLOOD_PAYLOAD,
+	IN_FULL_EACH = 64, /* units */
+	HOST_ROOM = 64,
+	ARGUMENTS = 5,
+	USAGE = 2,
+	REFUSED = 3,
 };
 
-static double now(void)
+/* An odd number of 64 well mixed bits, and its inverse modulo 2^64. */
+#define MIX   UINT64_C(0x9e3779b97f4a7c15)
+#define UNMIX UINT64_C(0xf1de83e19937733d)
+
+/* --------------------------------------------------------------------- roles */
+
+static double flood_clock(clockid_t clock)
 {
+	const double nanosecond = 1e-9;
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+	clock_gettime(clock, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * nanosecond;
 }
 
-static void report(const char *what, uint64_t bytes, double seconds)
+void flood_fail(const char *what)
 {
-	struct rusage usage;
+	perror(what);
+	exit(REFUSED);
+}
 
-	getrusage(RUSAGE_SELF, &usage);
-	printf("{\"what\":\"%s\",\"delivered_bytes\":%llu,\"goodput_bps\":%.0f,"
-	       "\"cpu_s\":%.3f}\n",
-	       what, (unsigned long long)bytes,
-	       seconds > 0 ? (double)bytes * 8 / seconds : 0,
-	       (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
-		       (double)(usage.ru_utime.tv_usec +
-				usage.ru_stime.tv_usec) *
-			       1e-6);
+static bool flood_parse(struct flood *flood, char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon)
+		return false;
+	*colon = '\0';
+	flood->address.sin_family = AF_INET;
+	flood->address.sin_port = htons((uint16_t)atoi(colon + 1));
+	return inet_pton(AF_INET, text, &flood->address.sin_addr) == 1;
+}
+
+void flood_begin(struct flood *flood, int argc, char **argv)
+{
+	static char host[HOST_ROOM];
+
+	memset(flood, 0, sizeof(*flood));
+	if (argc >= ARGUMENTS)
+		snprintf(host, sizeof(host), "%s", argv[2]);
+	if (argc < ARGUMENTS || !flood_parse(flood, host)) {
+		fprintf(stderr,
+			"usage: %s recv|send ADDRESS:PORT SECONDS WHAT\n",
+			argv[0]);
+		exit(USAGE);
+	}
+	flood->sends = strcmp(argv[1], "send") == 0;
+	flood->seconds = atof(argv[3]);
+	flood->what = argv[4];
+	flood->class_name = "none";
+	snprintf(flood->version, sizeof(flood->version), "-");
+}
+
+/* Time that the first thread could have run, and another did. */
+static double flood_waited(const struct flood *flood)
+{
+	const double nanosecond = 1e-9;
+	unsigned long long ran = 0, waited = 0;
+	FILE *file = flood->alone ? fopen("/proc/self/schedstat", "r") : NULL;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu %llu", &ran, &waited) < 2)
+		waited = 0;
+	fclose(file);
+	return (double)waited * nanosecond;
+}
+
+/* From here on the processor's time is counted. */
+static void flood_start(struct flood *flood)
+{
+	flood->waited_before = flood_waited(flood);
+	flood->begun = flood_clock(CLOCK_MONOTONIC);
+	flood->cpu_before = flood_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void flood_ready(const struct flood *flood)
+{
+	(void)flood;
+	printf("{\"ready\":1}\n");
 	fflush(stdout);
 }
 
-/* ------------------------------------------------------------------ raw UDP */
-
-static struct sockaddr_in address_of(const char *text)
+bool flood_over(struct flood *flood)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET };
-	char host[64];
-	const char *colon = strrchr(text, ':');
-
-	if (!colon || (size_t)(colon - text) >= sizeof(host))
-		exit(2);
-	memcpy(host, text, (size_t)(colon - text));
-	host[colon - text] = '\0';
-	inet_pton(AF_INET, host, &address.sin_addr);
-	address.sin_port = htons((uint16_t)atoi(colon + 1));
-	return address;
+	if (flood->begun <= 0)
+		flood_start(flood);
+	return flood_clock(CLOCK_MONOTONIC) - flood->begun >= flood->seconds;
 }
 
-static int udp_socket(void)
+void flood_buffers(struct flood *flood, int fd)
 {
-	int fd = socket(AF_INET, SOCK_DGRAM, 0), size = SOCKET_BUFFER, one = 1;
+	int size = FLOOD_SOCKET_BUFFER;
+	socklen_t length = sizeof(int);
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
-	setsockopt(fd, SOL_UDP, UDP_GRO, &one, sizeof(one));
-	return fd;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) < 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &flood->receive_buffer, &length);
+	getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &flood->send_buffer, &length);
 }
 
-/* Whatever has come is taken by one call and answered by one ack. */
-static int raw_batch(int fd, struct sockaddr_in *ret_peer, uint64_t *bytes,
-		     uint64_t *datagrams)
+void flood_report(const struct flood *flood)
 {
-	static uint8_t blocks[BATCH][BLOCK];
-	struct mmsghdr messages[BATCH] = { 0 };
-	struct iovec pieces[BATCH];
-	int got;
+	double seconds = flood->sends
+				 ? flood_clock(CLOCK_MONOTONIC) - flood->begun
+				 : flood->last - flood->first;
 
-	for (int i = 0; i < BATCH; i++) {
-		pieces[i] = (struct iovec){ blocks[i], BLOCK };
-		messages[i].msg_hdr.msg_iov = &pieces[i];
-		messages[i].msg_hdr.msg_iovlen = 1;
-	}
-	messages[0].msg_hdr.msg_name = ret_peer;
-	messages[0].msg_hdr.msg_namelen = sizeof(*ret_peer);
-	got = recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
-	for (int i = 0; i < got; i++) {
-		uint64_t count =
-			(messages[i].msg_len + DATAGRAM - 1) / DATAGRAM;
-
-		*datagrams += count;
-		*bytes += messages[i].msg_len - count * HEADER;
-	}
-	return got;
+	printf("{\"role\":\"%s\",\"what\":\"%s\",\"class\":\"%s\","
+	       "\"delivered_bytes\":%llu,\"wrong_bytes\":%llu,"
+	       "\"seconds\":%.6f,\"cpu_s\":%.6f,\"waited_s\":%.6f,\"rcvbuf\":%"
+	       "d,\"sndbuf\":%d,"
+	       "\"version\":\"%s\"}\n",
+	       flood->sends ? "send" : "recv", flood->what, flood->class_name,
+	       (unsigned long long)flood->delivered,
+	       (unsigned long long)flood->wrong, seconds,
+	       flood_clock(CLOCK_PROCESS_CPUTIME_ID) - flood->cpu_before,
+	       flood_waited(flood) - flood->waited_before,
+	       flood->receive_buffer, flood->send_buffer, flood->version);
+	fflush(stdout);
 }
 
-static void raw_recv(const char *text)
+/* ------------------------------------------------------------------- payload */
+
+void flood_fill(uint8_t *walk)
 {
-	struct sockaddr_in local = address_of(text), peer;
-	uint64_t bytes = 0, datagrams = 0;
-	double first = 0, last = 0;
-	int fd = udp_socket();
-	struct pollfd wait = { fd, POLLIN, 0 };
+	for (uint64_t i = 0; i < FLOOD_WALK / WORD; i++) {
+		uint64_t word = i * MIX;
 
-	if (bind(fd, (struct sockaddr *)&local, sizeof(local)) < 0)
-		exit(3);
-	while (poll(&wait, 1, first > 0 ? QUIET_MS : -1) > 0) {
-		if (raw_batch(fd, &peer, &bytes, &datagrams) <= 0)
-			continue;
-		last = now();
-		if (first <= 0)
-			first = last;
-		sendto(fd, &datagrams, sizeof(datagrams), 0,
-		       (struct sockaddr *)&peer, sizeof(peer));
-	}
-	report("raw", bytes, last - first);
-}
-
-static size_t raw_train(uint8_t *train, const uint8_t *walk, size_t *at,
-			uint64_t *sent)
-{
-	for (int i = 0; i < TRAIN; i++) {
-		uint8_t *start = train + (size_t)i * DATAGRAM;
-
-		memset(start, 0, HEADER);
-		memcpy(start, sent, sizeof(*sent));
-		memcpy(start + HEADER, walk + *at, PAYLOAD);
-		*at = *at + 2 * PAYLOAD < WALK ? *at + PAYLOAD : 0;
-		++*sent;
-	}
-	return (size_t)TRAIN * DATAGRAM;
-}
-
-static void raw_transmit(int fd, const uint8_t *train, size_t length)
-{
-	char control[CMSG_SPACE(sizeof(uint16_t))] = { 0 };
-	struct iovec piece = { (void *)(uintptr_t)train, length };
-	struct msghdr message = { .msg_iov = &piece,
-				  .msg_iovlen = 1,
-				  .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
-	uint16_t size = DATAGRAM;
-
-	cmsg->cmsg_level = SOL_UDP;
-	cmsg->cmsg_type = UDP_SEGMENT;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(size));
-	memcpy(CMSG_DATA(cmsg), &size, sizeof(size));
-	while (sendmsg(fd, &message, 0) < 0 &&
-	       (errno == EAGAIN || errno == ENOBUFS))
-		;
-}
-
-/* A lost datagram would close the window for good: after a while it is forgiven. */
-static void raw_send(const char *text, double seconds)
-{
-	struct sockaddr_in peer = address_of(text);
-	static uint8_t train[BLOCK];
-	uint8_t *walk = calloc(1, WALK);
-	uint64_t sent = 0, acked = 0, forgiven = 0, heard;
-	size_t at = 0;
-	double end = now() + seconds;
-	int fd = udp_socket();
-	struct pollfd wait = { fd, POLLIN, 0 };
-
-	if (!walk || connect(fd, (struct sockaddr *)&peer, sizeof(peer)) < 0)
-		exit(3);
-	for (size_t i = 0; i < WALK; i++)
-		walk[i] = (uint8_t)i;
-	while (now() < end) {
-		while (recv(fd, &heard, sizeof(heard), MSG_DONTWAIT) ==
-		       sizeof(heard))
-			acked = heard;
-		if ((sent - acked - forgiven + TRAIN) * DATAGRAM <= WINDOW)
-			raw_transmit(fd, train,
-				     raw_train(train, walk, &at, &sent));
-		else if (poll(&wait, 1, 50) == 0)
-			forgiven = sent - acked;
-	}
-	free(walk);
-}
-
-/* -------------------------------------------------------------------- Nopal */
-
-struct flood {
-	struct event_base *base;
-	struct nopal_session *session;
-	struct nopal_buffer *walk;
-	uint32_t at, message;
-	uint64_t bytes;
-	double first, last, end;
-	bool over;
-};
-
-static void push(struct flood *flood)
-{
-	while (!flood->over) {
-		if (now() >= flood->end) {
-			flood->over = true;
-			nopal_session_close(flood->session);
-			return;
-		}
-		if (nopal_send_buffer(flood->session, flood->walk, flood->at,
-				      flood->message, 0) < 0)
-			return;
-		flood->at += flood->message;
-		if (flood->at + flood->message > WALK)
-			flood->at = 0;
+		memcpy(walk + i * WORD, &word, WORD);
 	}
 }
 
-static void on_opened(struct nopal_session *session, void *user)
+uint8_t *flood_walk(void)
 {
-	struct flood *flood = user;
+	uint8_t *walk = malloc(FLOOD_WALK);
 
-	flood->session = session;
-	if (flood->walk)
-		push(flood);
+	if (!walk)
+		flood_fail("malloc");
+	flood_fill(walk);
+	return walk;
 }
 
-static void on_writable(struct nopal_session *session, void *user)
+const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most,
+			  size_t *ret_length)
 {
-	(void)session;
-	push(user);
+	size_t left = FLOOD_WALK - (size_t)flood->place;
+	const uint8_t *next = walk + flood->place;
+
+	*ret_length = left < most ? left : most;
+	flood->place += *ret_length;
+	if (flood->place == FLOOD_WALK)
+		flood->place = 0;
+	return next;
 }
 
-static void on_received(struct nopal_session *session,
-			struct nopal_message *message, void *user)
+static uint64_t flood_word(const uint8_t *bytes)
 {
-	struct flood *flood = user;
+	uint64_t word;
 
-	(void)session;
-	flood->last = now();
-	if (flood->first <= 0)
-		flood->first = flood->last;
-	flood->bytes += nopal_message_length(message);
+	memcpy(&word, bytes, WORD);
+	return word;
 }
 
-static void print_counters(const struct nopal_session *session)
+/* Are the whole words of a piece from this place of the walk as they should be?
+ * The first one, or all of them. */
+static bool flood_is_right(const uint8_t *bytes, size_t length, uint64_t place,
+			   bool in_full)
 {
-	const struct nopal_counters *counters = nopal_session_counters(session);
+	size_t at = (size_t)(-place % WORD);
+	uint64_t index = (place + at) / WORD;
 
-#define PRINT(name, doc)                                                       \
-	if (counters->name)                                                    \
-		fprintf(stderr, " %s %llu", #name,                             \
-			(unsigned long long)counters->name);
-	NOPAL_COUNTERS(PRINT)
-	fprintf(stderr, "\n");
-}
-
-static void on_ended(struct nopal_session *session, int end, const char *text,
-		     void *user)
-{
-	struct flood *flood = user;
-
-	if (end != 0)
-		fprintf(stderr, "ended: %s\n", text);
-	if (getenv("FLOOD_COUNTERS"))
-		print_counters(session);
-	event_base_loopbreak(flood->base);
-}
-
-static const struct nopal_callbacks callbacks = {
-	.opened = on_opened,
-	.writable = on_writable,
-	.received = on_received,
-	.ended = on_ended,
-};
-
-static struct nopal_plan *plan_of(const char *config)
-{
-	struct nopal_problems problems;
-	struct nopal_plan *plan;
-
-	nopal_problems_init(&problems);
-	plan = nopal_plan_load(config, NULL, &problems);
-	nopal_problems_print(&problems, stderr);
-	nopal_problems_fini(&problems);
-	if (!plan)
-		exit(2);
-	return plan;
-}
-
-static void bulk(bool sends, const char *text, double seconds,
-		 const char *config)
-{
-	struct flood flood = { .end = now() + seconds };
-	struct event_config *wanted = event_config_new();
-	struct nopal_address address = { 0 }, any = { 0 };
-	struct nopal_plan *plan = plan_of(config);
-	struct nopal_endpoint *endpoint;
-	struct nopal_problems problems;
-	struct nopal_world *world;
-
-	nopal_problems_init(&problems);
-	event_config_set_flag(wanted, EVENT_BASE_FLAG_PRECISE_TIMER);
-	flood.base = event_base_new_with_config(wanted);
-	world = nopal_live_new(flood.base);
-	nopal_address_parse(text, &address, &problems);
-	nopal_address_parse("0.0.0.0:0", &any, &problems);
-	endpoint =
-		nopal_endpoint_open(world, sends ? &any : &address, &problems);
-	nopal_problems_print(&problems, stderr);
-	if (!endpoint)
-		exit(3);
-	flood.message = (uint32_t)nopal_plan_body_bytes(plan) * TRAIN;
-	if (flood.message > nopal_plan_message_limit(plan))
-		flood.message = (uint32_t)nopal_plan_message_limit(plan);
-	if (sends) {
-		flood.walk = nopal_buffer_new(WALK);
-		for (size_t i = 0; i < WALK; i++)
-			nopal_buffer_bytes(flood.walk)[i] = (uint8_t)i;
-		nopal_session_open(endpoint, plan, &address, &callbacks,
-				   &flood);
-	} else {
-		nopal_endpoint_allow(endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS,
-				     &callbacks, &flood);
+	for (; at + WORD <= length; at += WORD, index++) {
+		if (flood_word(bytes + at) != index % (FLOOD_WALK / WORD) * MIX)
+			return false;
+		if (!in_full)
+			return true;
 	}
-	event_base_dispatch(flood.base);
-	if (getenv("FLOOD_COUNTERS"))
-		fprintf(stderr, "%s\n", nopal_endpoint_transport(endpoint));
-	nopal_world_free(world);
-	if (sends)
-		nopal_buffer_free(flood.walk);
+	return true;
+}
+
+static void flood_count(struct flood *flood, const uint8_t *bytes,
+			size_t length, uint64_t place)
+{
+	for (size_t at = 0; at < length; at += UNIT) {
+		size_t piece = length - at < UNIT ? length - at : UNIT;
+
+		if (flood_is_right(bytes + at, piece, place + at,
+				   flood->units++ % IN_FULL_EACH == 0))
+			flood->delivered += piece;
+		else
+			flood->wrong += piece;
+	}
+}
+
+void flood_arrived(struct flood *flood)
+{
+	flood->last = flood_clock(CLOCK_MONOTONIC);
+	if (flood->first > 0)
+		return;
+	flood->first = flood->last;
+	flood_start(flood);
+}
+
+void flood_stream(struct flood *flood, const void *bytes, size_t length)
+{
+	flood_count(flood, bytes, length, flood->place);
+	flood->place = (flood->place + length) % FLOOD_WALK;
+}
+
+void flood_datagram(struct flood *flood, const void *bytes, size_t length)
+{
+	uint64_t index;
+
+	if (length < WORD) {
+		flood->wrong += length;
+		return;
+	}
+	index = flood_word(bytes) * UNMIX;
+	if (index < FLOOD_WALK / WORD)
+		flood_count(flood, bytes, length, index * WORD);
 	else
-		report(config, flood.bytes, flood.last - flood.first);
-	nopal_plan_unref(plan);
-	event_base_free(flood.base);
-	event_config_free(wanted);
-}
-
-int main(int argc, char **argv)
-{
-	bool sends = argc > 2 && strcmp(argv[2], "send") == 0;
-	double seconds = sends && argc > 4 ? atof(argv[4]) : 0;
-	int config_at = sends ? 5 : 4;
-
-	if (argc < 4)
-		return 2;
-	if (strcmp(argv[1], "raw") == 0 && sends)
-		raw_send(argv[3], seconds);
-	else if (strcmp(argv[1], "raw") == 0)
-		raw_recv(argv[3]);
-	else
-		bulk(sends, argv[3], seconds,
-		     argc > config_at ? argv[config_at] : "bulk");
-	return 0;
+		flood->wrong += length;
 }

@@ -1,110 +1,159 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# veth.sh -- bulk goodput against windowed raw UDP and kernel TCP, in one run:
-# two namespaces of this run's own, joined by veth, one core a side.
+# veth.sh -- goodput from memory to memory between two network namespaces of this
+# run's own, joined by veth, one core a side.  `nopal bench bulk` runs it and makes
+# the statistics; by hand:
 #
-#     tests/bench/veth.sh BUILD [ROUNDS [SECONDS [CONFIG...]]]
+#     veth.sh [-d DIRECTORY] [-n ROUNDS] [-t SECONDS] [-p V,W] [-r ROW,ROW...]
 #
-# Path V is the default veth, which carries 64 KiB super-packets whole; path W has
-# all offloads off, so that every packet is a packet.  Prints a line of JSON a
-# measurement, then the medians as ratios to raw UDP.  Needs root and, for the row
-# of TCP, iperf3; exits 77 where namespaces cannot be made.
+# Prints one line of JSON a measurement, with the reports of both sides.  Path V is
+# the default veth, which carries 64 KiB super-packets whole; W has all offloads
+# off, so that every packet is a packet.  In each round all rows run once on each
+# path, in random order.  A row is a word that flood_raw, flood_tcp or a peer_NAME
+# knows, or else a Nopal config; NAME=WORD runs WORD under another name.
+#
+# The programs are in DIRECTORY (default: beside this script).  A row whose program
+# was not built is left out.  Needs root; exits with 77 where it cannot run.
 set -u
 
-build=${1:?usage: veth.sh BUILD [ROUNDS [SECONDS [CONFIG...]]]}
-rounds=${2:-5}
-seconds=${3:-3}
-shift $(($# < 3 ? $# : 3))
-configs=(${@:-bulk})
-flood=$build/tests/bench/flood
+directory=$(cd "$(dirname "$0")" && pwd)
+rounds=10 seconds=2 paths=V,W rows=raw,tcp,bulk
+while getopts d:n:t:p:r: option; do
+	case $option in
+	d) directory=$OPTARG ;;
+	n) rounds=$OPTARG ;;
+	t) seconds=$OPTARG ;;
+	p) paths=$OPTARG ;;
+	r) rows=$OPTARG ;;
+	*) sed -n 's/^#     //p' "$0" >&2; exit 2 ;;
+	esac
+done
+
 here=nopal-a-$$ there=nopal-b-$$
-results=$(mktemp)
-export NOPAL_CONFIGS=${NOPAL_CONFIGS:-$(dirname "$0")/../../configs}
+address=10.9.0.2:9000
+# beyond the time of a measurement: handshakes, farewells, a busy machine
+patience=$(awk -v s="$seconds" 'BEGIN { print int(s) + 12 }')
+start_patience=5
+
+say() { echo "veth.sh: $*" >&2; }
+cannot() { say "$*"; exit 77; }
+
+# ------------------------------------------------------------- the namespaces
+
+processes() { # whatever runs in our namespaces is ours
+	for name in $here $there; do
+		ip netns pids "$name" 2>/dev/null
+	done
+}
 
 cleanup() {
+	trap - EXIT INT TERM HUP PIPE
+	for process in $(processes); do
+		kill -9 "$process" 2>/dev/null
+	done
 	ip netns del "$here" 2>/dev/null
 	ip netns del "$there" 2>/dev/null
-	rm -f "$results"
 }
 trap cleanup EXIT
+trap 'exit 130' INT TERM HUP PIPE
 
-[ "$(id -u)" = 0 ] || { echo "veth.sh: needs root" >&2; exit 77; }
-ip netns add "$here" 2>/dev/null && ip netns add "$there" 2>/dev/null || {
-	echo "veth.sh: cannot make network namespaces" >&2
-	exit 77
-}
-ip link add va netns "$here" type veth peer name vb netns "$there"
-ip -n "$here" addr add 10.9.0.1/24 dev va
-ip -n "$there" addr add 10.9.0.2/24 dev vb
-for side in "$here va" "$there vb"; do
-	set -- $side
+[ "$(id -u)" = 0 ] || cannot "needs root, to make network namespaces"
+for command in ip ethtool taskset timeout shuf; do
+	command -v $command >/dev/null || cannot "there is no $command here;" \
+		"tools/install-packages bench installs it"
+done
+ip netns add "$here" 2>/dev/null && ip netns add "$there" 2>/dev/null &&
+	ip link add va netns "$here" type veth peer name vb netns "$there" ||
+	cannot "this machine refuses network namespaces"
+receiver_core=1
+[ "$(nproc)" -gt 1 ] || receiver_core=0
+
+link_up() { # NAMESPACE DEVICE ADDRESS
+	ip -n "$1" addr add "$3" dev "$2"
 	ip -n "$1" link set lo up
 	ip -n "$1" link set "$2" up
-done
+}
+link_up "$here" va 10.9.0.1/24
+link_up "$there" vb 10.9.0.2/24
 
-path() {
-	local word=on
-	[ "$1" = V ] || word=off
+offloads() { # on|off; a veth's own GRO is off as it comes
 	for side in "$here va" "$there vb"; do
-		set -- $side
-		ip netns exec "$1" ethtool -K "$2" tso $word gso $word gro $word \
-			tx-udp-segmentation $word tx $word rx $word >/dev/null 2>&1
+		set -- "$1" $side
+		ip netns exec "$2" ethtool -K "$3" tso "$1" gso "$1" gro off \
+			tx-udp-segmentation "$1" tx "$1" rx "$1" >/dev/null 2>&1
 	done
 }
 
-# One measurement: the receiver on core 1, the sender on core 0.
-measure() {
-	local what=$1 mode=$2
-	shift 2
-	ip netns exec "$there" taskset -c 1 "$flood" "$mode" recv 10.9.0.2:9000 "$@" \
-		>"$results.one" &
-	local receiver=$!
-	sleep 0.3
-	ip netns exec "$here" taskset -c 0 "$flood" "$mode" send 10.9.0.2:9000 \
-		"$seconds" "$@" >/dev/null
-	wait $receiver
-	local bps
-	bps=$(sed -n 's/.*"goodput_bps":\([0-9]*\).*/\1/p' "$results.one")
-	echo "{\"path\":\"$way\",\"round\":$round,\"what\":\"$what\",\"goodput_bps\":${bps:-0}}"
-	echo "$way $what ${bps:-0}" >>"$results"
-	rm -f "$results.one"
+set_path() {
+	case $1 in
+	V) offloads on ;;
+	W) offloads off ;;
+	*) say "there is no path $1; V and W are known"; exit 2 ;;
+	esac
 }
 
-tcp() {
-	command -v iperf3 >/dev/null || return
-	ip netns exec "$there" taskset -c 1 iperf3 -s -1 >/dev/null &
-	local server=$!
-	sleep 0.3
-	local bps
-	bps=$(ip netns exec "$here" taskset -c 0 iperf3 -c 10.9.0.2 -t "$seconds" -J |
-		sed -n '/"sum_received"/,/}/s/.*"bits_per_second":[[:space:]]*\([0-9]*\).*/\1/p')
-	wait $server
-	echo "{\"path\":\"$way\",\"round\":$round,\"what\":\"tcp\",\"goodput_bps\":${bps:-0}}"
-	echo "$way tcp ${bps:-0}" >>"$results"
+# ------------------------------------------------------------ one measurement
+
+program_of() { # ROW
+	case $1 in
+	raw | raw-*) echo flood_raw ;;
+	tcp | tcp-*) echo flood_tcp ;;
+	enet | usrsctp | udt) echo "peer_$1" ;;
+	srt | srt-*) echo peer_srt ;;
+	*) echo flood_nopal ;;
+	esac
 }
 
-for way in V W; do
-	path $way
-	for round in $(seq "$rounds"); do
-		for what in $(printf '%s\n' raw tcp "${configs[@]}" | shuf); do
-			case $what in
-			raw) measure raw raw ;;
-			tcp) tcp ;;
-			*) measure "$what" bulk "$what" ;;
-			esac
-		done
-	done
+softirq_ns() { # what the kernel's own threads spent on packets
+	cat "${softirq_threads[@]}" 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'
+}
+softirq_threads=(/dev/null)
+for comm in /proc/[0-9]*/comm; do
+	{ read -r name <"$comm"; } 2>/dev/null || continue
+	case $name in
+	ksoftirqd/*) softirq_threads+=("${comm%comm}schedstat") ;;
+	esac
 done
 
-median() { sort -n | awk '{v[NR]=$1} END {print NR ? v[int((NR + 1) / 2)] : 0}'; }
-for way in V W; do
-	raw=$(awk -v w=$way '$1 == w && $2 == "raw" {print $3}' "$results" | median)
-	for what in raw tcp "${configs[@]}"; do
-		bps=$(awk -v w=$way -v x="$what" '$1 == w && $2 == x {print $3}' "$results" |
-			median)
-		awk -v w=$way -v x="$what" -v b="$bps" -v r="$raw" 'BEGIN {
-			printf "path %s  %-8s %7.2f Gbit/s  %5.2f of raw UDP\n",
-			       w, x, b / 1e9, r ? b / r : 0 }'
+run_in() { # NAMESPACE CORE PROGRAM ARGUMENT...
+	local namespace=$1 core=$2
+	shift 2
+	exec ip netns exec "$namespace" timeout -k 1 "$patience" \
+		taskset -c "$core" "$@"
+}
+
+measure() { # PATH ROUND NAME ROW
+	local program=$directory/$(program_of "$4") ready= sent= received= before after
+	[ -x "$program" ] || return 0
+	exec 3< <(run_in "$there" $receiver_core "$program" recv $address "$seconds" "$4")
+	read -r -t $start_patience -u 3 ready
+	before=$(softirq_ns)
+	[ -z "$ready" ] ||
+		sent=$(run_in "$here" 0 "$program" send $address "$seconds" "$4" | tail -1)
+	read -r -t "$patience" -u 3 received
+	after=$(softirq_ns)
+	exec 3<&-
+	for process in $(processes); do
+		kill -9 "$process" 2>/dev/null
+	done
+	printf '{"path":"%s","round":%d,"row":"%s","softirq_s":%s,"send":%s,"recv":%s}\n' \
+		"$1" "$2" "$3" \
+		"$(awk -v a="$after" -v b="$before" 'BEGIN { printf "%.6f", (a - b) / 1e9 }')" \
+		"${sent:-null}" "${received:-null}"
+}
+
+IFS=, read -r -a path_list <<<"$paths"
+IFS=, read -r -a row_list <<<"$rows"
+for row in "${row_list[@]}"; do
+	[ -x "$directory/$(program_of "${row#*=}")" ] ||
+		say "row ${row%%=*} is left out: $(program_of "${row#*=}") was not built"
+done
+for ((round = 0; round < rounds; round++)); do
+	for path in "${path_list[@]}"; do
+		set_path "$path"
+		for row in $(printf '%s\n' "${row_list[@]}" | shuf); do
+			measure "$path" $round "${row%%=*}" "${row#*=}"
+		done
 	done
 done

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flood_nopal -- a config as a transport: messages of 44 packets' payload, sent
+ * from where they lie, and checked where they arrive.
+ *
+ * Where the config cuts messages into segments, its packets get 1400 bytes of
+ * payload as everyone's do.  FLOOD_COUNTERS in the environment prints counters.
+ */
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flood.h"
+#include "nopal.h"
+
+enum { BAD_CONFIG = 2, REFUSED = 3, SETTING_ROOM = 64 };
+
+/* What both ends of a flow need. */
+struct bulk {
+	struct flood *flood;
+	struct event_base *base;
+	struct nopal_plan *plan;
+	struct nopal_session *session;
+	struct nopal_buffer *walk; /* the sender's */
+	uint32_t message;	   /* bytes */
+	bool over, ordered;
+};
+
+/* ------------------------------------------------------------------ the flow */
+
+static void bulk_push(struct bulk *bulk)
+{
+	struct flood *flood = bulk->flood;
+
+	while (!bulk->over) {
+		if (flood_over(flood)) {
+			bulk->over = true;
+			nopal_session_close(bulk->session);
+			return;
+		}
+		if (nopal_send_buffer(bulk->session, bulk->walk,
+				      (uint32_t)flood->place, bulk->message,
+				      0) < 0)
+			return;
+		flood->place += bulk->message;
+		if (flood->place + bulk->message > FLOOD_WALK)
+			flood->place = 0;
+	}
+}
+
+static void bulk_on_opened(struct nopal_session *session, void *user)
+{
+	struct bulk *bulk = user;
+
+	bulk->session = session;
+	if (bulk->walk)
+		bulk_push(bulk);
+}
+
+static void bulk_on_writable(struct nopal_session *session, void *user)
+{
+	(void)session;
+	bulk_push(user);
+}
+
+/* Where order is promised a message must be the next one; where it is not, its
+ * first word says which one it is. */
+static void bulk_on_received(struct nopal_session *session,
+			     struct nopal_message *message, void *user)
+{
+	struct bulk *bulk = user;
+	struct flood *flood = bulk->flood;
+
+	(void)session;
+	flood_arrived(flood);
+	if (flood->place + nopal_message_length(message) > FLOOD_WALK)
+		flood->place = 0;
+	for (size_t i = 0; i < nopal_message_pieces(message); i++) {
+		uint32_t length;
+		const uint8_t *piece = nopal_message_piece(message, i, &length);
+
+		if (i == 0 && !bulk->ordered)
+			flood_datagram(flood, piece, length);
+		else
+			flood_stream(flood, piece, length);
+	}
+}
+
+static void bulk_print_counters(const struct nopal_session *session)
+{
+	const struct nopal_counters *counters = nopal_session_counters(session);
+
+#define PRINT(name, doc)                                                       \
+	if (counters->name)                                                    \
+		fprintf(stderr, " %s %llu", #name,                             \
+			(unsigned long long)counters->name);
+	NOPAL_COUNTERS(PRINT)
+	fprintf(stderr, "\n");
+}
+
+static void bulk_on_ended(struct nopal_session *session, int end,
+			  const char *text, void *user)
+{
+	struct bulk *bulk = user;
+
+	if (end != 0)
+		fprintf(stderr, "%s: ended: %s\n", bulk->flood->what, text);
+	if (getenv("FLOOD_COUNTERS"))
+		bulk_print_counters(session);
+	event_base_loopbreak(bulk->base);
+}
+
+static const struct nopal_callbacks bulk_callbacks = {
+	.opened = bulk_on_opened,
+	.writable = bulk_on_writable,
+	.received = bulk_on_received,
+	.ended = bulk_on_ended,
+};
+
+/* ------------------------------------------------------------------ the ends */
+
+/* The plan, with packets as large as everyone's where it has a word for that. */
+static struct nopal_plan *bulk_plan(const char *config)
+{
+	char mtu[SETTING_ROOM];
+	const char *const sets[] = { mtu, NULL };
+	struct nopal_problems problems;
+	struct nopal_plan *plan, *fitted;
+
+	nopal_problems_init(&problems);
+	plan = nopal_plan_load(config, NULL, &problems);
+	nopal_problems_print(&problems, stderr);
+	nopal_problems_fini(&problems);
+	if (!plan)
+		exit(BAD_CONFIG);
+	snprintf(mtu, sizeof(mtu), "resize.mtu=%dB",
+		 FLOOD_MTU -
+			 ((int)nopal_plan_body_bytes(plan) - FLOOD_PAYLOAD));
+	nopal_problems_init(&problems);
+	fitted = nopal_plan_load(config, sets, &problems);
+	nopal_problems_fini(&problems);
+	if (!fitted)
+		return plan;
+	nopal_plan_unref(plan);
+	return fitted;
+}
+
+static void bulk_describe(struct bulk *bulk,
+			  const struct nopal_endpoint *endpoint)
+{
+	struct flood *flood = bulk->flood;
+	const char *transport = nopal_endpoint_transport(endpoint);
+	const char *granted = strstr(transport, "rcvbuf ");
+
+	if (granted)
+		sscanf(granted, "rcvbuf %d", &flood->receive_buffer);
+	granted = strstr(transport, "sndbuf ");
+	if (granted)
+		sscanf(granted, "sndbuf %d", &flood->send_buffer);
+	snprintf(flood->version, sizeof(flood->version),
+		 "%s, %u bytes a packet, %.80s", NOPAL_VERSION,
+		 nopal_plan_body_bytes(bulk->plan), transport);
+}
+
+static void bulk_fit_message(struct bulk *bulk)
+{
+	uint64_t limit = nopal_plan_message_limit(bulk->plan);
+
+	bulk->message = nopal_plan_body_bytes(bulk->plan) * FLOOD_TRAIN;
+	if (bulk->message > limit)
+		bulk->message = (uint32_t)limit;
+	bulk->message -= bulk->message % (uint32_t)sizeof(uint64_t);
+}
+
+static struct nopal_endpoint *bulk_endpoint(struct bulk *bulk,
+					    struct nopal_world *world,
+					    const struct nopal_address *local)
+{
+	struct nopal_problems problems;
+	struct nopal_endpoint *endpoint;
+
+	nopal_problems_init(&problems);
+	endpoint = nopal_endpoint_open(world, local, &problems);
+	nopal_problems_print(&problems, stderr);
+	nopal_problems_fini(&problems);
+	if (!endpoint)
+		exit(REFUSED);
+	bulk_describe(bulk, endpoint);
+	return endpoint;
+}
+
+static void bulk_start(struct bulk *bulk, struct nopal_world *world,
+		       const char *text)
+{
+	struct nopal_address address = { 0 }, any = { 0 };
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	nopal_address_parse(text, &address, &problems);
+	nopal_address_parse("0.0.0.0:0", &any, &problems);
+	nopal_problems_fini(&problems);
+	if (bulk->flood->sends) {
+		bulk->walk = nopal_buffer_new(FLOOD_WALK);
+		flood_fill(nopal_buffer_bytes(bulk->walk));
+		nopal_session_open(bulk_endpoint(bulk, world, &any), bulk->plan,
+				   &address, &bulk_callbacks, bulk);
+	} else {
+		nopal_endpoint_allow(bulk_endpoint(bulk, world, &address),
+				     bulk->plan, NOPAL_ALLOW_CONNECTIONLESS,
+				     &bulk_callbacks, bulk);
+		flood_ready(bulk->flood);
+	}
+}
+
+static void bulk_run(struct flood *flood, const char *address)
+{
+	struct bulk bulk = { .flood = flood, .plan = bulk_plan(flood->what) };
+	struct event_config *wanted = event_config_new();
+	struct nopal_world *world;
+
+	if (nopal_plan_provides(bulk.plan, "integrity"))
+		flood->class_name = "crc";
+	bulk.ordered = nopal_plan_provides(bulk.plan, "order");
+	bulk_fit_message(&bulk);
+	event_config_set_flag(wanted, EVENT_BASE_FLAG_PRECISE_TIMER);
+	bulk.base = event_base_new_with_config(wanted);
+	world = nopal_live_new(bulk.base);
+	bulk_start(&bulk, world, address);
+	event_base_dispatch(bulk.base);
+	flood_report(flood);
+	nopal_world_free(world);
+	if (bulk.walk)
+		nopal_buffer_free(bulk.walk);
+	nopal_plan_unref(bulk.plan);
+	event_base_free(bulk.base);
+	event_config_free(wanted);
+}
+
+int main(int argc, char **argv)
+{
+	struct flood flood;
+
+	flood_begin(&flood, argc, argv);
+	flood.alone = true;
+	bulk_run(&flood, argv[2]);
+	return 0;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flood_raw -- raw UDP: the ceilings that everything else is held against.
+ *
+ *     raw        trains of 44 datagrams (UDP_SEGMENT) of 20 bytes of header and
+ *                1400 of payload, copied into one block; UDP_GRO at the receiver,
+ *                one ack a batch, a window of 1 MiB
+ *     raw-sg     the same, but the train is a list of 88 pieces
+ *     raw-crc    as `raw`, with a CRC32C over each datagram, made and checked
+ *     raw-hot    as `raw`, but one warm train is sent again and again
+ *     raw-plain  as `raw`, but without window: what is lost is lost
+ *
+ * Nothing is resent or put in order.  An ack says the highest number that came,
+ * so a loss closes no window; where a whole window is lost it is forgiven.
+ */
+#include <errno.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "flood.h"
+#include "flood_crc.h"
+
+enum {
+	DATAGRAM = 20 + FLOOD_PAYLOAD,
+	WINDOW = 1 << 20, /* below what a veth queues: 1000 packets */
+	BLOCK = 65536,
+	BATCH = 32,
+	QUIET_MS = 1000, /* the sender is gone */
+	FORGIVE_MS = 20, /* nothing came back: the window was lost */
+	FAREWELLS = 5,	 /* one of them will arrive */
+	GATHERED = 2 * FLOOD_TRAIN,
+	BAD_MODE = 2,
+};
+
+struct raw_header {
+	uint32_t crc; /* of everything behind it */
+	uint64_t number;
+	uint8_t rest[DATAGRAM - FLOOD_PAYLOAD - sizeof(uint64_t) -
+		     sizeof(uint32_t)];
+} __attribute__((packed));
+
+struct raw_mode {
+	const char *name;
+	bool windowed, gathers, hot, crc;
+};
+
+struct raw {
+	struct flood flood;
+	const struct raw_mode *mode;
+	int fd;
+	uint64_t number; /* next to be sent, or behind the highest that came */
+	uint64_t acked, forgiven;
+	uint8_t *walk;
+	uint8_t train[BLOCK];
+	struct iovec pieces[GATHERED];
+	struct raw_header headers[FLOOD_TRAIN];
+};
+
+static const struct raw_mode raw_modes[] = {
+	{ "raw", .windowed = true },
+	{ "raw-sg", .windowed = true, .gathers = true },
+	{ "raw-crc", .windowed = true, .crc = true },
+	{ "raw-hot", .windowed = true, .hot = true },
+	{ "raw-plain", .windowed = false },
+};
+
+static const struct raw_mode *raw_mode(const char *name)
+{
+	for (size_t i = 0; i < sizeof(raw_modes) / sizeof(raw_modes[0]); i++)
+		if (strcmp(raw_modes[i].name, name) == 0)
+			return &raw_modes[i];
+	exit(BAD_MODE);
+}
+
+/* ------------------------------------------------------------------ receiver */
+
+static uint32_t raw_sum(const uint8_t *datagram, size_t length)
+{
+	const size_t from = offsetof(struct raw_header, number);
+
+	return flood_crc(datagram + from, length - from);
+}
+
+/* False for farewells: they are shorter than a header. */
+static bool raw_take(struct raw *raw, const uint8_t *datagram, size_t length)
+{
+	struct raw_header header;
+
+	if (length < sizeof(header))
+		return false;
+	memcpy(&header, datagram, sizeof(header));
+	if (raw->mode->crc && raw_sum(datagram, length) != header.crc) {
+		raw->flood.wrong += length - sizeof(header);
+		return true;
+	}
+	if (header.number >= raw->number)
+		raw->number = header.number + 1;
+	flood_datagram(&raw->flood, datagram + sizeof(header),
+		       length - sizeof(header));
+	return true;
+}
+
+static bool raw_take_block(struct raw *raw, const uint8_t *block, size_t length)
+{
+	for (size_t at = 0; at < length; at += DATAGRAM)
+		if (!raw_take(raw, block + at,
+			      length - at < DATAGRAM ? length - at : DATAGRAM))
+			return false;
+	return true;
+}
+
+/* Whatever has come is taken by one call and answered by one ack.  False: the
+ * sender said farewell. */
+static bool raw_batch(struct raw *raw)
+{
+	static uint8_t blocks[BATCH][BLOCK];
+	struct mmsghdr messages[BATCH] = { 0 };
+	struct iovec pieces[BATCH];
+	struct sockaddr_in peer;
+	bool more = true;
+	int got;
+
+	for (int i = 0; i < BATCH; i++) {
+		pieces[i] = (struct iovec){ blocks[i], BLOCK };
+		messages[i].msg_hdr.msg_iov = &pieces[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	messages[0].msg_hdr.msg_name = &peer;
+	messages[0].msg_hdr.msg_namelen = sizeof(peer);
+	got = recvmmsg(raw->fd, messages, BATCH, MSG_DONTWAIT, NULL);
+	if (got > 0)
+		flood_arrived(&raw->flood);
+	for (int i = 0; i < got; i++)
+		more = raw_take_block(raw, blocks[i], messages[i].msg_len) &&
+		       more;
+	if (got > 0 && raw->mode->windowed)
+		sendto(raw->fd, &raw->number, sizeof(raw->number), 0,
+		       (struct sockaddr *)&peer, sizeof(peer));
+	return more;
+}
+
+static void raw_recv(struct raw *raw)
+{
+	struct pollfd wait = { raw->fd, POLLIN, 0 };
+	int one = 1;
+
+	setsockopt(raw->fd, SOL_UDP, UDP_GRO, &one, sizeof(one));
+	if (bind(raw->fd, (struct sockaddr *)&raw->flood.address,
+		 sizeof(raw->flood.address)) < 0)
+		flood_fail("bind");
+	flood_ready(&raw->flood);
+	while (poll(&wait, 1, raw->flood.first > 0 ? QUIET_MS : -1) > 0)
+		if (!raw_batch(raw))
+			break;
+}
+
+/* -------------------------------------------------------------------- sender */
+
+static const uint8_t *raw_payload(struct raw *raw)
+{
+	size_t length;
+
+	return flood_next(&raw->flood, raw->walk, FLOOD_PAYLOAD, &length);
+}
+
+static void raw_copy_train(struct raw *raw)
+{
+	for (size_t i = 0; i < FLOOD_TRAIN; i++) {
+		uint8_t *datagram = raw->train + i * DATAGRAM;
+		struct raw_header header = { .number = raw->number++ };
+
+		memcpy(datagram, &header, sizeof(header));
+		memcpy(datagram + sizeof(header), raw_payload(raw),
+		       FLOOD_PAYLOAD);
+		if (!raw->mode->crc)
+			continue;
+		header.crc = raw_sum(datagram, DATAGRAM);
+		memcpy(datagram, &header.crc, sizeof(header.crc));
+	}
+	raw->pieces[0] = (struct iovec){ raw->train, FLOOD_TRAIN * DATAGRAM };
+}
+
+static void raw_gather_train(struct raw *raw)
+{
+	for (size_t i = 0; i < FLOOD_TRAIN; i++) {
+		raw->headers[i].number = raw->number++;
+		raw->pieces[2 * i] = (struct iovec){ &raw->headers[i],
+						     sizeof(raw->headers[i]) };
+		raw->pieces[2 * i + 1] =
+			(struct iovec){ (void *)(uintptr_t)raw_payload(raw),
+					FLOOD_PAYLOAD };
+	}
+}
+
+/* The payload of the first train, and its numbers alone anew. */
+static void raw_warm_train(struct raw *raw)
+{
+	if (raw->number == 0) {
+		raw_copy_train(raw);
+		return;
+	}
+	for (size_t i = 0; i < FLOOD_TRAIN; i++, raw->number++)
+		memcpy(raw->train + i * DATAGRAM +
+			       offsetof(struct raw_header, number),
+		       &raw->number, sizeof(raw->number));
+}
+
+static size_t raw_make_train(struct raw *raw)
+{
+	if (raw->mode->gathers) {
+		raw_gather_train(raw);
+		return GATHERED;
+	}
+	if (raw->mode->hot)
+		raw_warm_train(raw);
+	else
+		raw_copy_train(raw);
+	return 1;
+}
+
+static void raw_transmit(struct raw *raw)
+{
+	char control[CMSG_SPACE(sizeof(uint16_t))] = { 0 };
+	struct msghdr message = { .msg_iov = raw->pieces,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
+	uint16_t size = DATAGRAM;
+
+	message.msg_iovlen = raw_make_train(raw);
+	cmsg->cmsg_level = SOL_UDP;
+	cmsg->cmsg_type = UDP_SEGMENT;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(size));
+	memcpy(CMSG_DATA(cmsg), &size, sizeof(size));
+	while (sendmsg(raw->fd, &message, 0) < 0)
+		if (errno != EAGAIN && errno != ENOBUFS && errno != EINTR)
+			flood_fail("sendmsg");
+}
+
+static bool raw_may_send(struct raw *raw)
+{
+	struct pollfd wait = { raw->fd, POLLIN, 0 };
+	uint64_t heard;
+
+	if (!raw->mode->windowed)
+		return true;
+	while (recv(raw->fd, &heard, sizeof(heard), MSG_DONTWAIT) ==
+	       sizeof(heard))
+		raw->acked = heard;
+	if (raw->acked < raw->forgiven)
+		raw->acked = raw->forgiven;
+	if ((raw->number - raw->acked + FLOOD_TRAIN) * DATAGRAM <= WINDOW)
+		return true;
+	if (poll(&wait, 1, FORGIVE_MS) == 0)
+		raw->forgiven = raw->number;
+	return false;
+}
+
+static void raw_send(struct raw *raw)
+{
+	raw->walk = flood_walk();
+	if (connect(raw->fd, (struct sockaddr *)&raw->flood.address,
+		    sizeof(raw->flood.address)) < 0)
+		flood_fail("connect");
+	while (!flood_over(&raw->flood))
+		if (raw_may_send(raw))
+			raw_transmit(raw);
+	for (int i = 0; i < FAREWELLS; i++)
+		send(raw->fd, "", 1, 0);
+	free(raw->walk);
+}
+
+int main(int argc, char **argv)
+{
+	static struct raw raw; /* large */
+
+	flood_begin(&raw.flood, argc, argv);
+	raw.flood.alone = true;
+	raw.mode = raw_mode(raw.flood.what);
+	if (raw.mode->crc) {
+		raw.flood.class_name = "crc";
+		if (!flood_crc_is_here())
+			return FLOOD_NOT_HERE;
+	}
+	raw.fd = socket(AF_INET, SOCK_DGRAM, 0);
+	flood_buffers(&raw.flood, raw.fd);
+	if (raw.flood.sends)
+		raw_send(&raw);
+	else
+		raw_recv(&raw);
+	flood_report(&raw.flood);
+	return 0;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench.c -- `nopal bench`: measurements against raw UDP, TCP and peers.
+ *
+ * This file is the frame: options, helpers of bench.h, and what is printed at
+ * the end.  A measurement is a file of its own and a line of the table below.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench_report.h"
+#include "microprotocol.h"
+#include "tool.h"
+
+int bench_bulk(int argc, char **argv, struct bench_report *report);
+
+static const struct bench_entry {
+	const char *name;
+	int (*run)(int argc, char **argv, struct bench_report *report);
+} bench_table[] = {
+	{ "bulk", bench_bulk },
+};
+enum { BENCH_ENTRIES = sizeof(bench_table) / sizeof(bench_table[0]) };
+
+/* ------------------------------------------------------------------- helpers */
+
+char **bench_words(const char *text, const char *fallback)
+{
+	const char *from = text ? text : fallback;
+	size_t length = strlen(from), most = length / 2 + 2;
+	char **words = calloc(1, most * sizeof(*words) + length + 1);
+	char *rest, *word;
+	size_t count = 0;
+
+	if (!words)
+		return NULL;
+	rest = memcpy((char *)(words + most), from, length + 1);
+	while ((word = strsep(&rest, ",")))
+		if (*word)
+			words[count++] = word;
+	return words;
+}
+
+void bench_shuffle(int *order, int count)
+{
+	static unsigned seed;
+
+	if (seed == 0)
+		seed = (unsigned)bench_now_ns() | 1;
+	for (int i = 0; i < count; i++)
+		order[i] = i;
+	for (int i = count - 1; i > 0; i--) {
+		int other = rand_r(&seed) % (i + 1), kept = order[i];
+
+		order[i] = order[other];
+		order[other] = kept;
+	}
+}
+
+static int64_t bench_clock_ns(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (int64_t)time.tv_sec * NOPAL_SECOND + time.tv_nsec;
+}
+
+int64_t bench_now_ns(void)
+{
+	return bench_clock_ns(CLOCK_MONOTONIC);
+}
+
+int64_t bench_cpu_ns(void)
+{
+	return bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* --------------------------------------------------------------------- frame */
+
+static const struct bench_entry *bench_find(const char *name)
+{
+	for (int i = 0; i < BENCH_ENTRIES; i++)
+		if (strcmp(bench_table[i].name, name) == 0)
+			return &bench_table[i];
+	fprintf(stderr,
+		"error: there is no measurement `%s`\n"
+		"  fix: say one of",
+		name);
+	for (int i = 0; i < BENCH_ENTRIES; i++)
+		fprintf(stderr, " %s", bench_table[i].name);
+	fprintf(stderr, "\n");
+	return NULL;
+}
+
+/* A bare number: the option's name is its unit. */
+static bool bench_seconds(const struct tool_call *call, double *ret_seconds)
+{
+	const char *text = tool_value(call, "seconds");
+	char *end = NULL;
+
+	*ret_seconds = BENCH_SECONDS;
+	if (!text)
+		return true;
+	*ret_seconds = strtod(text, &end);
+	if (end != text && *end == '\0' && *ret_seconds > 0 &&
+	    *ret_seconds <= BENCH_SECONDS_MOST)
+		return true;
+	fprintf(stderr,
+		"error: --seconds %s is no number of seconds\n"
+		"  fix: say 0.5 or 2, at most %d\n",
+		text, BENCH_SECONDS_MOST);
+	return false;
+}
+
+static bool bench_read(const struct tool_call *call,
+		       struct bench_options *options)
+{
+	int64_t rounds;
+
+	if (!tool_quantity(call, "rounds", NOPAL_COUNT, BENCH_ROUNDS,
+			   &rounds) ||
+	    !bench_seconds(call, &options->seconds) ||
+	    !tool_quantity(call, "count", NOPAL_COUNT, 0, &options->count) ||
+	    !tool_quantity(call, "size", NOPAL_SIZE, 0, &options->size))
+		return false;
+	if (rounds < 1 || rounds > BENCH_ROUNDS_MOST) {
+		fprintf(stderr,
+			"error: --rounds %lld is no number of rounds\n"
+			"  fix: say 1 to %d\n",
+			(long long)rounds, BENCH_ROUNDS_MOST);
+		return false;
+	}
+	options->rounds = (int)rounds;
+	options->rows = tool_value(call, "rows");
+	options->paths = tool_value(call, "paths");
+	options->quiet = tool_value(call, "quiet") != NULL;
+	return true;
+}
+
+static bool bench_print(const struct tool_call *call,
+			struct bench_report *report)
+{
+	const char *json = tool_value(call, "json"),
+		   *plot = tool_value(call, "plot");
+	bool good = true;
+
+	bench_report_table(report, stdout);
+	if (json)
+		good = bench_report_json(report, json);
+	if (plot)
+		good = bench_report_plot(report, plot) && good;
+	return good;
+}
+
+static enum tool_exit bench_run(const struct tool_call *call)
+{
+	const struct bench_entry *entry = bench_find(call->words[0]);
+	struct bench_options options = { 0 };
+	struct bench_report *report;
+	int code;
+
+	if (!entry || !bench_read(call, &options))
+		return TOOL_BAD_INPUT;
+	report = bench_report_new(entry->name, &options);
+	code = entry->run(call->word_count - 1, call->words + 1, report);
+	if (code == TOOL_GOOD && !bench_print(call, report))
+		code = TOOL_ENVIRONMENT;
+	bench_report_free(report);
+	return (enum tool_exit)code;
+}
+
+static const struct tool_option bench_options_table[] = {
+	{ "rounds", 'n', "NUMBER",
+	  "how often all rows are measured; default 10" },
+	{ "seconds", 't', "SECONDS", "of one measurement; default 2" },
+	{ "rows", 'r', "ROW,ROW...", "what is measured" },
+	{ "paths", 0, "PATH,PATH...", "over what, where there is a choice" },
+	{ "count", 0, "NUMBER", "of sessions, peers or messages" },
+	{ "size", 0, "BYTES", "of a message" },
+	{ "json", 0, "FILE", "write everything as one JSON document" },
+	{ "plot", 0, "FILE.png", "plot medians and quartiles (gnuplot)" },
+	{ "quiet", 'q', NULL, "say nothing while it runs" },
+	{ 0 },
+};
+
+const struct tool tool_bench = {
+	.name = "bench",
+	.words = "WHAT [CONF...]",
+	.summary = "measure against raw UDP, TCP and peers, on this machine",
+	.help = "Measures every row once a round, in random order, and prints "
+		"medians\n"
+		"and the ratios of rows within one round: absolute figures "
+		"belong to one\n"
+		"machine on one day.  Rows of different classes (no integrity, "
+		"CRC, AEAD)\n"
+		"are not compared.\n"
+		"\n"
+		"bulk: goodput from memory to memory between two network "
+		"namespaces, for\n"
+		"root.  Path V is a veth as it comes, W has its offloads off.  "
+		"Rows are raw,\n"
+		"raw-sg, raw-plain, raw-hot, raw-crc, tcp, enet, srt, usrsctp, "
+		"udt, or a\n"
+		"config's name.\n"
+		"\n"
+		"  nopal bench bulk --rounds 10 --json bulk.json --plot "
+		"bulk.png\n"
+		"  nopal bench bulk --paths W --rows raw,tcp,bulk "
+		"--seconds 1\n",
+	.least_words = 1,
+	.most_words = -1,
+	.options = bench_options_table,
+	.run = bench_run,
+};
