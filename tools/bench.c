@@ -165,6 +165,10 @@ static enum tool_exit bench_run(const struct tool_call *call)
 		return TOOL_BAD_INPUT;
 	report = bench_report_new(entry->name, &options);
 	code = entry->run(call->word_count - 1, call->words + 1, report);
+	if (code == TOOL_GOOD && report->row_count == 0) {
+		fprintf(stderr, "nopal bench: nothing could be measured\n");
+		code = TOOL_FAILED;
+	}
 	if (code == TOOL_GOOD && !bench_print(call, report))
 		code = TOOL_ENVIRONMENT;
 	bench_report_free(report);

@@ -31,7 +31,9 @@ enum {
 	"bulk,bulk_cubic"
 #define CONTROL "-again" /* behind the name of the row that runs twice */
 #define GIGA	1e9
-#define BITS	8
+/* Above this share of its time without a core a run was disturbed. */
+#define DISTURBED 0.05
+#define BITS	  8
 
 /* ------------------------------------------------------------ what is to run */
 
@@ -153,6 +155,36 @@ static bool bulk_is_sound(struct bench_report *report, const char *row,
 	return false;
 }
 
+/* Runs of one thread a side, and those that others kept from their cores. */
+struct bulk_disturbance {
+	int runs, disturbed;
+};
+
+static void bulk_watch(struct bulk_disturbance *watch, const json_t *line)
+{
+	const json_t *recv = json_object_get(line, "recv"),
+		     *send = json_object_get(line, "send");
+	double waited =
+		bulk_number(recv, "waited_s") + bulk_number(send, "waited_s");
+
+	if (waited <= 0)
+		return;
+	watch->runs++;
+	watch->disturbed += waited > DISTURBED * bulk_number(recv, "seconds");
+}
+
+static void bulk_warn(struct bench_report *report,
+		      const struct bulk_disturbance *watch)
+{
+	bench_fact(report, "disturbed_runs", "%d of %d", watch->disturbed,
+		   watch->runs);
+	if (watch->disturbed > 0)
+		bench_note(report,
+			   "%d of %d runs waited for a core while other "
+			   "programs had it: their goodput is too low",
+			   watch->disturbed, watch->runs);
+}
+
 static void bulk_take(struct bench_report *report, const json_t *line)
 {
 	const json_t *recv = json_object_get(line, "recv"),
@@ -183,18 +215,22 @@ static void bulk_take(struct bench_report *report, const json_t *line)
 
 static void bulk_read(struct bench_report *report, FILE *from)
 {
+	struct bulk_disturbance watch = { 0 };
 	char *text = NULL;
 	size_t room = 0;
 
 	while (getline(&text, &room, from) > 0) {
 		json_t *line = json_loads(text, 0, NULL);
 
-		if (line)
+		if (line) {
+			bulk_watch(&watch, line);
 			bulk_take(report, line);
-		else
+		} else {
 			fprintf(stderr, "%s: %s", SCRIPT, text);
+		}
 		json_decref(line);
 	}
+	bulk_warn(report, &watch);
 	free(text);
 }
 

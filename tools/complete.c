@@ -240,6 +240,8 @@ void tool_man(const struct tool *const *table, FILE *out)
 	fputs(".SH ENVIRONMENT\n"
 	      ".TP\n.B NOPAL_CONFIGS\nfolders to look for configs in, divided "
 	      "by colons\n"
+	      ".TP\n.B NOPAL_BENCH_DIR\nwhere the programs of `nopal bench "
+	      "bulk` are: tests/bench of a build\n"
 	      ".TP\n.B NOPAL_PLUGINS\nfolders to look for plugins in, divided "
 	      "by colons\n"
 	      ".SH EXIT STATUS\n"

@@ -245,8 +245,10 @@ void flood_datagram(struct flood *flood, const void *bytes, size_t length)
 		return;
 	}
 	index = flood_word(bytes) * UNMIX;
-	if (index < FLOOD_WALK / WORD)
-		flood_count(flood, bytes, length, index * WORD);
-	else
+	if (index >= FLOOD_WALK / WORD) {
 		flood->wrong += length;
+		return;
+	}
+	flood_count(flood, bytes, length, index * WORD);
+	flood->place = (index * WORD + length) % FLOOD_WALK;
 }

@@ -74,7 +74,8 @@ void flood_fill(uint8_t *walk);
 void flood_arrived(struct flood *flood);
 /* The next bytes of a stream: in order, nothing missing, nothing twice. */
 void flood_stream(struct flood *flood, const void *bytes, size_t length);
-/* Bytes that may come from any place of the walk: the first word says which. */
+/* Bytes that may come from any place of the walk: the first word says which, and
+ * a stream goes on behind them. */
 void flood_datagram(struct flood *flood, const void *bytes, size_t length);
 /* A stream's next piece of at most `most` bytes; it never wraps. */
 const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most,

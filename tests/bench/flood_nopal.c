@@ -14,7 +14,12 @@
 #include "flood.h"
 #include "nopal.h"
 
-enum { BAD_CONFIG = 2, REFUSED = 3, SETTING_ROOM = 64 };
+enum {
+	BAD_CONFIG = 2,
+	REFUSED = 3,
+	SETTING_ROOM = 64,
+	QUIET_S = 2, /* whoever says no farewell is gone then */
+};
 
 /* What both ends of a flow need. */
 struct bulk {
@@ -24,7 +29,8 @@ struct bulk {
 	struct nopal_session *session;
 	struct nopal_buffer *walk; /* the sender's */
 	uint32_t message;	   /* bytes */
-	bool over, ordered;
+	uint64_t delivered;	   /* when the quiet timer looked last */
+	bool over, ended, ordered;
 };
 
 /* ------------------------------------------------------------------ the flow */
@@ -108,7 +114,21 @@ static void bulk_on_ended(struct nopal_session *session, int end,
 		fprintf(stderr, "%s: ended: %s\n", bulk->flood->what, text);
 	if (getenv("FLOOD_COUNTERS"))
 		bulk_print_counters(session);
+	bulk->ended = true;
 	event_base_loopbreak(bulk->base);
+}
+
+/* Configs without a handshake say no farewell: each round of this timer sees
+ * whether anything came since the last one. */
+static void bulk_on_quiet(evutil_socket_t unused, short what, void *user)
+{
+	struct bulk *bulk = user;
+
+	(void)unused;
+	(void)what;
+	if (bulk->delivered > 0 && bulk->delivered == bulk->flood->delivered)
+		event_base_loopbreak(bulk->base);
+	bulk->delivered = bulk->flood->delivered;
 }
 
 static const struct nopal_callbacks bulk_callbacks = {
@@ -213,6 +233,24 @@ static void bulk_start(struct bulk *bulk, struct nopal_world *world,
 	}
 }
 
+/* A session without a handshake may have come and gone already. */
+static void bulk_dispatch(struct bulk *bulk)
+{
+	const struct timeval quiet = { QUIET_S, 0 };
+	struct event *timer = NULL;
+
+	if (bulk->ended)
+		return;
+	if (!bulk->flood->sends)
+		timer = event_new(bulk->base, -1, EV_PERSIST, bulk_on_quiet,
+				  bulk);
+	if (timer)
+		event_add(timer, &quiet);
+	event_base_dispatch(bulk->base);
+	if (timer)
+		event_free(timer);
+}
+
 static void bulk_run(struct flood *flood, const char *address)
 {
 	struct bulk bulk = { .flood = flood, .plan = bulk_plan(flood->what) };
@@ -227,7 +265,7 @@ static void bulk_run(struct flood *flood, const char *address)
 	bulk.base = event_base_new_with_config(wanted);
 	world = nopal_live_new(bulk.base);
 	bulk_start(&bulk, world, address);
-	event_base_dispatch(bulk.base);
+	bulk_dispatch(&bulk);
 	flood_report(flood);
 	nopal_world_free(world);
 	if (bulk.walk)

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <netinet/udp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -285,6 +286,9 @@ int main(int argc, char **argv)
 		if (!flood_crc_is_here())
 			return FLOOD_NOT_HERE;
 	}
+	snprintf(raw.flood.version, sizeof(raw.flood.version),
+		 "trains of %d, gro at the receiver, window %d", FLOOD_TRAIN,
+		 raw.mode->windowed ? WINDOW : 0);
 	raw.fd = socket(AF_INET, SOCK_DGRAM, 0);
 	flood_buffers(&raw.flood, raw.fd);
 	if (raw.flood.sends)
