@@ -30,7 +30,9 @@ struct bulk {
 	struct nopal_buffer *walk; /* the sender's */
 	uint32_t message;	   /* bytes */
 	uint64_t delivered;	   /* when the quiet timer looked last */
-	bool over, ended, ordered;
+	bool over;		   /* nothing is sent any more */
+	bool ended;		   /* the session is gone, or as good as that */
+	bool ordered;
 };
 
 /* ------------------------------------------------------------------ the flow */
@@ -110,7 +112,7 @@ static void bulk_on_ended(struct nopal_session *session, int end,
 {
 	struct bulk *bulk = user;
 
-	if (end != 0)
+	if (end != 0 && !bulk->ended)
 		fprintf(stderr, "%s: ended: %s\n", bulk->flood->what, text);
 	if (getenv("FLOOD_COUNTERS"))
 		bulk_print_counters(session);
@@ -126,8 +128,10 @@ static void bulk_on_quiet(evutil_socket_t unused, short what, void *user)
 
 	(void)unused;
 	(void)what;
-	if (bulk->delivered > 0 && bulk->delivered == bulk->flood->delivered)
+	if (bulk->delivered > 0 && bulk->delivered == bulk->flood->delivered) {
+		bulk->ended = true;
 		event_base_loopbreak(bulk->base);
+	}
 	bulk->delivered = bulk->flood->delivered;
 }
 
