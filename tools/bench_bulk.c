@@ -28,7 +28,7 @@ enum {
 #define DEFAULT_PATHS "V,W"
 #define DEFAULT_ROWS                                                           \
 	"raw,raw-sg,raw-plain,raw-hot,raw-crc,tcp,enet,srt,usrsctp,udt,"       \
-	"bulk,bulk_cubic"
+	"bulk,bulk_cubic,bulk_unsummed"
 #define CONTROL "-again" /* behind the name of the row that runs twice */
 #define GIGA	1e9
 /* Above this share of its time without a core a run was disturbed. */
@@ -213,6 +213,18 @@ static void bulk_take(struct bench_report *report, const json_t *line)
 	bench_add(report, &value);
 }
 
+static void bulk_leave_out(struct bench_report *report, const json_t *line)
+{
+	const char *row = json_string_value(json_object_get(line, "left_out")),
+		   *program =
+			   json_string_value(json_object_get(line, "program"));
+
+	bench_note(report,
+		   "%s is left out, %s was not built; tools/install-packages "
+		   "bench, then meson setup --reconfigure",
+		   row ? row : "?", program ? program : "?");
+}
+
 static void bulk_read(struct bench_report *report, FILE *from)
 {
 	struct bulk_disturbance watch = { 0 };
@@ -222,7 +234,9 @@ static void bulk_read(struct bench_report *report, FILE *from)
 	while (getline(&text, &room, from) > 0) {
 		json_t *line = json_loads(text, 0, NULL);
 
-		if (line) {
+		if (json_object_get(line, "left_out")) {
+			bulk_leave_out(report, line);
+		} else if (line) {
 			bulk_watch(&watch, line);
 			bulk_take(report, line);
 		} else {

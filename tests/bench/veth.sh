@@ -11,10 +11,11 @@
 # the default veth, which carries 64 KiB super-packets whole; W has all offloads
 # off, so that every packet is a packet.  In each round all rows run once on each
 # path, in random order.  A row is a word that flood_raw, flood_tcp or a peer_NAME
-# knows, or else a Nopal config; NAME=WORD runs WORD under another name.
+# knows, or else a Nopal config, of those beside this script or of $NOPAL_CONFIGS;
+# NAME=WORD runs WORD under another name.
 #
 # The programs are in DIRECTORY (default: beside this script).  A row whose program
-# was not built is left out.  Needs root; exits with 77 where it cannot run.
+# was not built is left out, and a line says so.  Needs root; exits with 77 where it cannot run.
 set -u
 
 directory=$(cd "$(dirname "$0")" && pwd)
@@ -124,13 +125,15 @@ run_in() { # NAMESPACE CORE PROGRAM ARGUMENT...
 }
 
 measure() { # PATH ROUND NAME ROW
-	local program=$directory/$(program_of "$4") ready= sent= received= before after
+	local program=$directory/$(program_of "$4") what=$4
+	local ready= sent= received= before after
 	[ -x "$program" ] || return 0
-	exec 3< <(run_in "$there" $receiver_core "$program" recv $address "$seconds" "$4")
+	[ ! -e "$directory/$what.conf" ] || what=$directory/$what.conf
+	exec 3< <(run_in "$there" $receiver_core "$program" recv $address "$seconds" "$what")
 	read -r -t $start_patience -u 3 ready
 	before=$(softirq_ns)
 	[ -z "$ready" ] ||
-		sent=$(run_in "$here" 0 "$program" send $address "$seconds" "$4" | tail -1)
+		sent=$(run_in "$here" 0 "$program" send $address "$seconds" "$what" | tail -1)
 	read -r -t "$patience" -u 3 received
 	after=$(softirq_ns)
 	exec 3<&-
@@ -147,7 +150,8 @@ IFS=, read -r -a path_list <<<"$paths"
 IFS=, read -r -a row_list <<<"$rows"
 for row in "${row_list[@]}"; do
 	[ -x "$directory/$(program_of "${row#*=}")" ] ||
-		say "row ${row%%=*} is left out: $(program_of "${row#*=}") was not built"
+		printf '{"left_out":"%s","program":"%s"}\n' "${row%%=*}" \
+			"$(program_of "${row#*=}")"
 done
 for ((round = 0; round < rounds; round++)); do
 	for path in "${path_list[@]}"; do
