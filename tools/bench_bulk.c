@@ -28,7 +28,7 @@ enum {
 #define DEFAULT_PATHS "V,W"
 #define DEFAULT_ROWS                                                           \
 	"raw,raw-sg,raw-plain,raw-hot,raw-crc,tcp,enet,srt,usrsctp,udt,"       \
-	"bulk,bulk_cubic,bulk_unsummed"
+	"bulk,bulk-fused,bulk_cubic,bulk_unsummed,bulk_unsummed-fused"
 #define CONTROL "-again" /* behind the name of the row that runs twice */
 #define GIGA	1e9
 /* Above this share of its time without a core a run was disturbed. */

@@ -6,10 +6,10 @@
 #
 #     tests/bench/files.sh BUILD [ROUNDS [MIB [CONFIG]]]
 #
-# Files lie in $NOPAL_BENCH_DIR (default /dev/shm).  What counts most is CPU time a
+# Files lie in $NOPAL_BENCH_FILES (default /dev/shm).  What counts most is CPU time a
 # gigabyte, which a busy machine changes least.  Rows:
 #
-#     raw     flood raw: sender on core 0, receiver on core 1; two seconds
+#     raw     flood_raw: sender on core 0, receiver on core 1; two seconds
 #     file    one file of MIB, likewise
 #     loops1  two files at once to one receiver with one loop, on whatever cores
 #     loops2  ... with two loops
@@ -21,9 +21,9 @@ build=${1:?usage: files.sh BUILD [ROUNDS [MIB [CONFIG]]]}
 rounds=${2:-5}
 mib=${3:-1024}
 config=${4:-bulk}
-nopal=$build/tools/nopal flood=$build/tests/bench/flood
+nopal=$build/tools/nopal flood=$build/tests/bench/flood_raw
 export NOPAL_CONFIGS=${NOPAL_CONFIGS:-$(dirname "$0")/../../configs}
-work=$(mktemp -d "${NOPAL_BENCH_DIR:-/dev/shm}/nopal-bench.XXXXXX") || exit 77
+work=$(mktemp -d "${NOPAL_BENCH_FILES:-/dev/shm}/nopal-bench.XXXXXX") || exit 77
 trap 'rm -rf "$work"' EXIT
 head -c "${mib}M" /dev/urandom >"$work/one" || exit 77
 ln "$work/one" "$work/two"
@@ -44,9 +44,9 @@ say() {
 }
 
 raw() {
-	timed receiver taskset -c 1 "$flood" raw recv 127.0.0.1:19871 &
+	timed receiver taskset -c 1 "$flood" recv 127.0.0.1:19871 2 raw &
 	sleep 0.3
-	timed sender taskset -c 0 "$flood" raw send 127.0.0.1:19871 2
+	timed sender taskset -c 0 "$flood" send 127.0.0.1:19871 2 raw
 	wait
 	local bytes bps
 	bytes=$(sed -n 's/.*"delivered_bytes":\([0-9]*\).*/\1/p' "$work/receiver.out")

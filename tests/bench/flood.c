@@ -16,6 +16,7 @@
 #include "flood.h"
 
 enum {
+	BITS = 8,
 	WORD = sizeof(uint64_t),
 	UNIT = FLOOD_PAYLOAD,
 	IN_FULL_EACH = 64, /* units */
@@ -136,12 +137,13 @@ void flood_report(const struct flood *flood)
 
 	printf("{\"role\":\"%s\",\"what\":\"%s\",\"class\":\"%s\","
 	       "\"delivered_bytes\":%llu,\"wrong_bytes\":%llu,"
-	       "\"seconds\":%.6f,\"cpu_s\":%.6f,\"waited_s\":%.6f,\"rcvbuf\":%"
-	       "d,\"sndbuf\":%d,"
-	       "\"version\":\"%s\"}\n",
+	       "\"seconds\":%.6f,\"goodput_bps\":%.0f,"
+	       "\"cpu_s\":%.6f,\"waited_s\":%.6f,"
+	       "\"rcvbuf\":%d,\"sndbuf\":%d,\"version\":\"%s\"}\n",
 	       flood->sends ? "send" : "recv", flood->what, flood->class_name,
 	       (unsigned long long)flood->delivered,
 	       (unsigned long long)flood->wrong, seconds,
+	       seconds > 0 ? (double)flood->delivered * BITS / seconds : 0,
 	       flood_clock(CLOCK_PROCESS_CPUTIME_ID) - flood->cpu_before,
 	       flood_waited(flood) - flood->waited_before,
 	       flood->receive_buffer, flood->send_buffer, flood->version);

@@ -3,8 +3,9 @@
  * flood_nopal -- a config as a transport: messages of 44 packets' payload, sent
  * from where they lie, and checked where they arrive.
  *
- * Where the config cuts messages into segments, its packets get 1400 bytes of
- * payload as everyone's do.  FLOOD_COUNTERS in the environment prints counters.
+ * In the environment: FLOOD_BODY=1400 gives the packets of a config that cuts
+ * messages so many bytes of payload, as everyone's have in veth.sh; FLOOD_FUSED
+ * refuses what is interpreted; FLOOD_COUNTERS prints counters.
  */
 #include <event2/event.h>
 #include <stdio.h>
@@ -144,23 +145,20 @@ static const struct nopal_callbacks bulk_callbacks = {
 
 /* ------------------------------------------------------------------ the ends */
 
-/* The plan, with packets as large as everyone's where it has a word for that. */
-static struct nopal_plan *bulk_plan(const char *config)
+/* The plan with packets of the wanted body; where it has no word for that: as it
+ * was. */
+static struct nopal_plan *bulk_fit(struct nopal_plan *plan, const char *config,
+				   int body)
 {
 	char mtu[SETTING_ROOM];
 	const char *const sets[] = { mtu, NULL };
 	struct nopal_problems problems;
-	struct nopal_plan *plan, *fitted;
+	struct nopal_plan *fitted;
 
-	nopal_problems_init(&problems);
-	plan = nopal_plan_load(config, NULL, &problems);
-	nopal_problems_print(&problems, stderr);
-	nopal_problems_fini(&problems);
-	if (!plan)
-		exit(BAD_CONFIG);
+	if ((int)nopal_plan_body_bytes(plan) == body)
+		return plan;
 	snprintf(mtu, sizeof(mtu), "resize.mtu=%dB",
-		 FLOOD_MTU -
-			 ((int)nopal_plan_body_bytes(plan) - FLOOD_PAYLOAD));
+		 FLOOD_MTU - ((int)nopal_plan_body_bytes(plan) - body));
 	nopal_problems_init(&problems);
 	fitted = nopal_plan_load(config, sets, &problems);
 	nopal_problems_fini(&problems);
@@ -170,11 +168,33 @@ static struct nopal_plan *bulk_plan(const char *config)
 	return fitted;
 }
 
+static struct nopal_plan *bulk_plan(const char *config)
+{
+	const char *body = getenv("FLOOD_BODY");
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+
+	nopal_problems_init(&problems);
+	plan = nopal_plan_load(config, NULL, &problems);
+	nopal_problems_print(&problems, stderr);
+	nopal_problems_fini(&problems);
+	if (!plan)
+		exit(BAD_CONFIG);
+	if (body)
+		plan = bulk_fit(plan, config, atoi(body));
+	if (!getenv("FLOOD_FUSED") ||
+	    strncmp(nopal_plan_runs(plan), "fused", strlen("fused")) == 0)
+		return plan;
+	fprintf(stderr, "%s: %s\n", config, nopal_plan_runs(plan));
+	exit(FLOOD_NOT_HERE);
+}
+
 static void bulk_describe(struct bulk *bulk,
 			  const struct nopal_endpoint *endpoint)
 {
 	struct flood *flood = bulk->flood;
 	const char *transport = nopal_endpoint_transport(endpoint);
+	const char *runs = nopal_plan_runs(bulk->plan);
 	const char *granted = strstr(transport, "rcvbuf ");
 
 	if (granted)
@@ -183,7 +203,8 @@ static void bulk_describe(struct bulk *bulk,
 	if (granted)
 		sscanf(granted, "sndbuf %d", &flood->send_buffer);
 	snprintf(flood->version, sizeof(flood->version),
-		 "%s, %u bytes a packet, %.80s", NOPAL_VERSION,
+		 "%s %.*s, %u bytes a packet, %.64s", NOPAL_VERSION,
+		 (int)strcspn(runs, ":"), runs,
 		 nopal_plan_body_bytes(bulk->plan), transport);
 }
 
@@ -245,7 +266,8 @@ static void bulk_dispatch(struct bulk *bulk)
 
 	if (bulk->ended)
 		return;
-	if (!bulk->flood->sends)
+	if (!bulk->flood->sends &&
+	    !nopal_plan_provides(bulk->plan, "connection"))
 		timer = event_new(bulk->base, -1, EV_PERSIST, bulk_on_quiet,
 				  bulk);
 	if (timer)

@@ -37,7 +37,7 @@ packet_bytes=1500
 patience=120 # seconds beyond those of a measurement: what is sent must arrive
 
 source=$(realpath "$(dirname "$0")/../..")
-flood=$build/tests/bench/flood
+flood=$build/tests/bench/flood_nopal
 export NOPAL=$build/tools/nopal NOPAL_CONFIGS=${NOPAL_CONFIGS:-$source/configs}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -74,8 +74,8 @@ tcp() {
 	goodput_bps=$(sed -n '/"sum_received"/,/}/s/.*"bits_per_second":[[:space:]]*\([0-9]*\).*/\1/p' "$work/one")
 }
 config() {
-	lab "$1" "$run $flood bulk send \$PEER:9000 $seconds $2" \
-		"$run $flood bulk recv \$HERE:9000 $2 >$work/one"
+	lab "$1" "$run $flood send \$PEER:9000 $seconds $2" \
+		"$run $flood recv \$HERE:9000 $seconds $2 >$work/one"
 	goodput_bps=$(number "$work/one" goodput_bps)
 }
 

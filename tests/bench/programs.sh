@@ -36,6 +36,7 @@ flow flood_raw raw-plain
 flow flood_tcp tcp
 flow flood_nopal bulk
 flow flood_nopal ctp_minimal
+FLOOD_BODY=1400 NOPAL_FUSED=off flow flood_nopal bulk
 flow peer_enet enet
 flow peer_srt srt
 flow peer_usrsctp usrsctp

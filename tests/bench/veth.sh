@@ -11,7 +11,8 @@
 # the default veth, which carries 64 KiB super-packets whole; W has all offloads
 # off, so that every packet is a packet.  In each round all rows run once on each
 # path, in random order.  A row is a word that flood_raw, flood_tcp or a peer_NAME
-# knows, or else a Nopal config, of those beside this script or of $NOPAL_CONFIGS;
+# knows, or else a Nopal config, interpreted; CONFIG-fused runs its fused unit.  For
+# CONFIG, bench_CONFIG.conf beside this script is taken where it is there.
 # NAME=WORD runs WORD under another name.
 #
 # The programs are in DIRECTORY (default: beside this script).  A row whose program
@@ -124,11 +125,22 @@ run_in() { # NAMESPACE CORE PROGRAM ARGUMENT...
 		taskset -c "$core" "$@"
 }
 
+# Configs run interpreted, and with units where the row says so; packets carry as
+# much as everyone's.
+export FLOOD_BODY=1400 NOPAL_FUSED=off NOPAL_CONFIGS=${NOPAL_CONFIGS:-$directory}
+units=$directory:$directory/../../configs
+
 measure() { # PATH ROUND NAME ROW
 	local program=$directory/$(program_of "$4") what=$4
 	local ready= sent= received= before after
 	[ -x "$program" ] || return 0
-	[ ! -e "$directory/$what.conf" ] || what=$directory/$what.conf
+	case $what in
+	*-fused)
+		what=${what%-fused}
+		local -x NOPAL_FUSED=$units FLOOD_FUSED=1
+		;;
+	esac
+	[ ! -e "$directory/bench_$what.conf" ] || what=$directory/bench_$what.conf
 	exec 3< <(run_in "$there" $receiver_core "$program" recv $address "$seconds" "$what")
 	read -r -t $start_patience -u 3 ready
 	before=$(softirq_ns)
