@@ -315,12 +315,14 @@ static void bulk_explain(struct bench_report *report)
 
 int bench_bulk(int argc, char **argv, struct bench_report *report)
 {
+	const char *cores = getenv("NOPAL_BENCH_CORES");
 	char directory[PATH_ROOM], rows[ROWS_ROOM];
 
 	if (!bulk_directory(directory, sizeof(directory)))
 		return TOOL_ENVIRONMENT;
 	bulk_explain(report);
 	bulk_rows(report, argc, argv, rows, sizeof(rows));
+	bench_fact(report, "cores", "%s", cores ? cores : "0,1");
 	bench_fact(report, "payload_bytes", "1400");
 	bench_fact(report, "mtu_bytes", "1500");
 	return bulk_script(report, directory, rows);

@@ -242,6 +242,8 @@ void tool_man(const struct tool *const *table, FILE *out)
 	      "by colons\n"
 	      ".TP\n.B NOPAL_BENCH_DIR\nwhere the programs of `nopal bench "
 	      "bulk` are: tests/bench of a build\n"
+	      ".TP\n.B NOPAL_BENCH_CORES\nof sender and receiver in `nopal "
+	      "bench bulk`; default 0,1\n"
 	      ".TP\n.B NOPAL_PLUGINS\nfolders to look for plugins in, divided "
 	      "by colons\n"
 	      ".SH EXIT STATUS\n"

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # veth.sh -- goodput from memory to memory between two network namespaces of this
-# run's own, joined by veth, one core a side.  `nopal bench bulk` runs it and makes
+# run's own, joined by veth; the sender on core 0, the receiver on core 1, or those
+# of NOPAL_BENCH_CORES=SENDER,RECEIVER (two threads of one core are not two cores:
+# see lscpu -e).  `nopal bench bulk` runs it and makes
 # the statistics; by hand:
 #
 #     veth.sh [-d DIRECTORY] [-n ROUNDS] [-t SECONDS] [-p V,W] [-r ROW,ROW...]
@@ -19,6 +21,7 @@
 # was not built is left out, and a line says so.  Needs root; exits with 77 where it cannot run.
 set -u
 
+IFS=, read -r sender_core receiver_core <<<"${NOPAL_BENCH_CORES:-0,1}"
 directory=$(cd "$(dirname "$0")" && pwd)
 rounds=10 seconds=2 paths=V,W rows=raw,tcp,bulk
 while getopts d:n:t:p:r: option; do
@@ -65,11 +68,13 @@ for command in ip ethtool taskset timeout shuf; do
 	command -v $command >/dev/null || cannot "there is no $command here;" \
 		"tools/install-packages bench installs it"
 done
+for core in "$sender_core" "$receiver_core"; do
+	taskset -c "$core" true 2>/dev/null || cannot "there is no core $core;" \
+		"NOPAL_BENCH_CORES names two that are there"
+done
 ip netns add "$here" 2>/dev/null && ip netns add "$there" 2>/dev/null &&
 	ip link add va netns "$here" type veth peer name vb netns "$there" ||
 	cannot "this machine refuses network namespaces"
-receiver_core=1
-[ "$(nproc)" -gt 1 ] || receiver_core=0
 
 link_up() { # NAMESPACE DEVICE ADDRESS
 	ip -n "$1" addr add "$3" dev "$2"
@@ -141,11 +146,11 @@ measure() { # PATH ROUND NAME ROW
 		;;
 	esac
 	[ ! -e "$directory/bench_$what.conf" ] || what=$directory/bench_$what.conf
-	exec 3< <(run_in "$there" $receiver_core "$program" recv $address "$seconds" "$what")
+	exec 3< <(run_in "$there" "$receiver_core" "$program" recv $address "$seconds" "$what")
 	read -r -t $start_patience -u 3 ready
 	before=$(softirq_ns)
 	[ -z "$ready" ] ||
-		sent=$(run_in "$here" 0 "$program" send $address "$seconds" "$what" | tail -1)
+		sent=$(run_in "$here" "$sender_core" "$program" send $address "$seconds" "$what" | tail -1)
 	read -r -t "$patience" -u 3 received
 	after=$(softirq_ns)
 	exec 3<&-
