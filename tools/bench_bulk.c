@@ -27,7 +27,8 @@ enum {
 #define BESIDE	      "../tests/bench" /* of the program in a build tree */
 #define DEFAULT_PATHS "V,W"
 #define DEFAULT_ROWS                                                           \
-	"raw,raw-sg,raw-plain,raw-hot,raw-crc,tcp,enet,srt,usrsctp,udt,"       \
+	"raw,raw-sg,raw-plain,raw-hot,raw-crc,raw-crc-sg,tcp,enet,srt,"        \
+	"usrsctp,udt,"                                                         \
 	"bulk,bulk-fused,bulk_cubic,bulk_unsummed,bulk_unsummed-fused"
 #define CONTROL "-again" /* behind the name of the row that runs twice */
 #define GIGA	1e9
@@ -304,6 +305,7 @@ static void bulk_explain(struct bench_report *report)
 	bench_reference(report, BENCH_NONE, "raw");
 	bench_reference(report, BENCH_NONE, "raw-sg");
 	bench_reference(report, BENCH_CRC, "raw-crc");
+	bench_reference(report, BENCH_CRC, "raw-crc-sg");
 	bench_beside(report, "tcp");
 	bench_note(report,
 		   "payload is walked over 64 MiB by every row but "

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 bool flood_crc_is_here(void);
-uint32_t flood_crc(const uint8_t *bytes, size_t length);
+/* `before`: the sum of what lies before, or any number to begin with. */
+uint32_t flood_crc(const uint8_t *bytes, size_t length, uint32_t before);
 
 #endif

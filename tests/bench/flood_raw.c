@@ -4,9 +4,10 @@
  *
  *     raw        trains of 44 datagrams (UDP_SEGMENT) of 20 bytes of header and
  *                1400 of payload, copied into one block; UDP_GRO at the receiver,
- *                one ack a batch, a window of 1 MiB
+ *                an ack each quarter of a window of 1 MiB
  *     raw-sg     the same, but the train is a list of 88 pieces
  *     raw-crc    as `raw`, with a CRC32C over each datagram, made and checked
+ *     raw-crc-sg as `raw-sg`, likewise
  *     raw-hot    as `raw`, but one warm train is sent again and again
  *     raw-plain  as `raw`, but without window: what is lost is lost
  *
@@ -27,9 +28,10 @@
 enum {
 	DATAGRAM = 20 + FLOOD_PAYLOAD,
 	WINDOW = 1 << 20, /* below what a veth queues: 1000 packets */
+	ACK_EACH = WINDOW / DATAGRAM / 4,
 	BLOCK = 65536,
 	BATCH = 32,
-	QUIET_MS = 1000, /* the sender is gone */
+	QUIET_S = 1,	 /* the sender is gone */
 	FORGIVE_MS = 20, /* nothing came back: the window was lost */
 	FAREWELLS = 5,	 /* one of them will arrive */
 	GATHERED = 2 * FLOOD_TRAIN,
@@ -37,7 +39,7 @@ enum {
 };
 
 struct raw_header {
-	uint32_t crc; /* of everything behind it */
+	uint32_t crc;
 	uint64_t number;
 	uint8_t rest[DATAGRAM - FLOOD_PAYLOAD - sizeof(uint64_t) -
 		     sizeof(uint32_t)];
@@ -53,7 +55,7 @@ struct raw {
 	const struct raw_mode *mode;
 	int fd;
 	uint64_t number; /* next to be sent, or behind the highest that came */
-	uint64_t acked, forgiven;
+	uint64_t acked;	 /* by the receiver, or heard of by the sender */
 	uint8_t *walk;
 	uint8_t train[BLOCK];
 	struct iovec pieces[GATHERED];
@@ -64,6 +66,7 @@ static const struct raw_mode raw_modes[] = {
 	{ "raw", .windowed = true },
 	{ "raw-sg", .windowed = true, .gathers = true },
 	{ "raw-crc", .windowed = true, .crc = true },
+	{ "raw-crc-sg", .windowed = true, .gathers = true, .crc = true },
 	{ "raw-hot", .windowed = true, .hot = true },
 	{ "raw-plain", .windowed = false },
 };
@@ -78,11 +81,11 @@ static const struct raw_mode *raw_mode(const char *name)
 
 /* ------------------------------------------------------------------ receiver */
 
-static uint32_t raw_sum(const uint8_t *datagram, size_t length)
+/* Of the payload, begun with the number, which is thereby covered too. */
+static uint32_t raw_sum(const struct raw_header *header, const uint8_t *payload,
+			size_t length)
 {
-	const size_t from = offsetof(struct raw_header, number);
-
-	return flood_crc(datagram + from, length - from);
+	return flood_crc(payload, length, (uint32_t)header->number);
 }
 
 /* False for farewells: they are shorter than a header. */
@@ -93,14 +96,16 @@ static bool raw_take(struct raw *raw, const uint8_t *datagram, size_t length)
 	if (length < sizeof(header))
 		return false;
 	memcpy(&header, datagram, sizeof(header));
-	if (raw->mode->crc && raw_sum(datagram, length) != header.crc) {
-		raw->flood.wrong += length - sizeof(header);
+	datagram += sizeof(header);
+	length -= sizeof(header);
+	if (raw->mode->crc &&
+	    raw_sum(&header, datagram, length) != header.crc) {
+		raw->flood.wrong += length;
 		return true;
 	}
 	if (header.number >= raw->number)
 		raw->number = header.number + 1;
-	flood_datagram(&raw->flood, datagram + sizeof(header),
-		       length - sizeof(header));
+	flood_datagram(&raw->flood, datagram, length);
 	return true;
 }
 
@@ -113,8 +118,18 @@ static bool raw_take_block(struct raw *raw, const uint8_t *block, size_t length)
 	return true;
 }
 
-/* Whatever has come is taken by one call and answered by one ack.  False: the
- * sender said farewell. */
+/* A quarter of the window has come since the last ack. */
+static void raw_ack(struct raw *raw, const struct sockaddr_in *peer)
+{
+	if (!raw->mode->windowed || raw->number - raw->acked < ACK_EACH)
+		return;
+	raw->acked = raw->number;
+	sendto(raw->fd, &raw->number, sizeof(raw->number), 0,
+	       (const struct sockaddr *)peer, sizeof(*peer));
+}
+
+/* Waits, and takes whatever has come by one call.  False: the sender said
+ * farewell, or is gone. */
 static bool raw_batch(struct raw *raw)
 {
 	static uint8_t blocks[BATCH][BLOCK];
@@ -131,31 +146,30 @@ static bool raw_batch(struct raw *raw)
 	}
 	messages[0].msg_hdr.msg_name = &peer;
 	messages[0].msg_hdr.msg_namelen = sizeof(peer);
-	got = recvmmsg(raw->fd, messages, BATCH, MSG_DONTWAIT, NULL);
-	if (got > 0)
-		flood_arrived(&raw->flood);
+	got = recvmmsg(raw->fd, messages, BATCH, MSG_WAITFORONE, NULL);
+	if (got <= 0)
+		return raw->flood.first <= 0;
+	flood_arrived(&raw->flood);
 	for (int i = 0; i < got; i++)
 		more = raw_take_block(raw, blocks[i], messages[i].msg_len) &&
 		       more;
-	if (got > 0 && raw->mode->windowed)
-		sendto(raw->fd, &raw->number, sizeof(raw->number), 0,
-		       (struct sockaddr *)&peer, sizeof(peer));
+	raw_ack(raw, &peer);
 	return more;
 }
 
 static void raw_recv(struct raw *raw)
 {
-	struct pollfd wait = { raw->fd, POLLIN, 0 };
+	const struct timeval quiet = { QUIET_S, 0 };
 	int one = 1;
 
+	setsockopt(raw->fd, SOL_SOCKET, SO_RCVTIMEO, &quiet, sizeof(quiet));
 	setsockopt(raw->fd, SOL_UDP, UDP_GRO, &one, sizeof(one));
 	if (bind(raw->fd, (struct sockaddr *)&raw->flood.address,
 		 sizeof(raw->flood.address)) < 0)
 		flood_fail("bind");
 	flood_ready(&raw->flood);
-	while (poll(&wait, 1, raw->flood.first > 0 ? QUIET_MS : -1) > 0)
-		if (!raw_batch(raw))
-			break;
+	while (raw_batch(raw))
+		;
 }
 
 /* -------------------------------------------------------------------- sender */
@@ -173,13 +187,12 @@ static void raw_copy_train(struct raw *raw)
 		uint8_t *datagram = raw->train + i * DATAGRAM;
 		struct raw_header header = { .number = raw->number++ };
 
-		memcpy(datagram, &header, sizeof(header));
 		memcpy(datagram + sizeof(header), raw_payload(raw),
 		       FLOOD_PAYLOAD);
-		if (!raw->mode->crc)
-			continue;
-		header.crc = raw_sum(datagram, DATAGRAM);
-		memcpy(datagram, &header.crc, sizeof(header.crc));
+		if (raw->mode->crc)
+			header.crc = raw_sum(&header, datagram + sizeof(header),
+					     FLOOD_PAYLOAD);
+		memcpy(datagram, &header, sizeof(header));
 	}
 	raw->pieces[0] = (struct iovec){ raw->train, FLOOD_TRAIN * DATAGRAM };
 }
@@ -187,11 +200,15 @@ static void raw_copy_train(struct raw *raw)
 static void raw_gather_train(struct raw *raw)
 {
 	for (size_t i = 0; i < FLOOD_TRAIN; i++) {
-		raw->headers[i].number = raw->number++;
-		raw->pieces[2 * i] = (struct iovec){ &raw->headers[i],
-						     sizeof(raw->headers[i]) };
+		struct raw_header *header = &raw->headers[i];
+		const uint8_t *payload = raw_payload(raw);
+
+		header->number = raw->number++;
+		if (raw->mode->crc)
+			header->crc = raw_sum(header, payload, FLOOD_PAYLOAD);
+		raw->pieces[2 * i] = (struct iovec){ header, sizeof(*header) };
 		raw->pieces[2 * i + 1] =
-			(struct iovec){ (void *)(uintptr_t)raw_payload(raw),
+			(struct iovec){ (void *)(uintptr_t)payload,
 					FLOOD_PAYLOAD };
 	}
 }
@@ -241,22 +258,27 @@ static void raw_transmit(struct raw *raw)
 			flood_fail("sendmsg");
 }
 
+static bool raw_has_room(const struct raw *raw)
+{
+	return (raw->number - raw->acked + FLOOD_TRAIN) * DATAGRAM <= WINDOW;
+}
+
+/* Acks are looked for when the window is full. */
 static bool raw_may_send(struct raw *raw)
 {
 	struct pollfd wait = { raw->fd, POLLIN, 0 };
 	uint64_t heard;
 
-	if (!raw->mode->windowed)
+	if (!raw->mode->windowed || raw_has_room(raw))
 		return true;
 	while (recv(raw->fd, &heard, sizeof(heard), MSG_DONTWAIT) ==
 	       sizeof(heard))
-		raw->acked = heard;
-	if (raw->acked < raw->forgiven)
-		raw->acked = raw->forgiven;
-	if ((raw->number - raw->acked + FLOOD_TRAIN) * DATAGRAM <= WINDOW)
+		if (heard > raw->acked)
+			raw->acked = heard;
+	if (raw_has_room(raw))
 		return true;
 	if (poll(&wait, 1, FORGIVE_MS) == 0)
-		raw->forgiven = raw->number;
+		raw->acked = raw->number;
 	return false;
 }
 
