@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop.c -- the event loop of a tool, with the precise timers that the live
- * world wants.
+ * loop.c -- the event loop of a tool and the live world on it.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -42,19 +41,6 @@ struct loop_event {
 	void *user;
 };
 
-static struct event_base *loop_base_new(void)
-{
-	struct event_config *config = event_config_new();
-	struct event_base *base = NULL;
-
-	if (!config)
-		return NULL;
-	if (!event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER))
-		base = event_base_new_with_config(config);
-	event_config_free(config);
-	return base;
-}
-
 static bool loop_trace(struct loop *loop, const char *path)
 {
 	int error =
@@ -74,7 +60,7 @@ struct loop *loop_new(const char *trace)
 	struct loop *loop = calloc(1, sizeof(*loop));
 
 	if (loop)
-		loop->base = loop_base_new();
+		loop->base = event_base_new();
 	if (loop && loop->base)
 		loop->world = nopal_live_new(loop->base);
 	if (!loop || !loop->world) {

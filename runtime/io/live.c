@@ -2,17 +2,17 @@
 /*
  * live.c -- the real world: real sockets and the real clock, on libevent.
  *
- * The caller owns the loop.  Of it we use one timer for the next wake-up of all
- * sessions, one read event an endpoint, and, only while the kernel takes no
- * more, its write event or (out of memory) a back-off timer.
+ * The caller owns the loop.  Of it we use one read event for the alarm, which is
+ * the next wake-up of all sessions, one an endpoint, and, only while the kernel
+ * takes no more, its write event or (out of memory) a back-off timer.
  *
  *   readable --> gather up to 16 receives --> clock --> core, once a batch
  *            --> a few batches a wake-up, then timers and others have their turn
  *
- * The clock is CLOCK_MONOTONIC, read once a batch.  A loop made with
- * EVENT_BASE_FLAG_PRECISE_TIMER gives timers of microseconds; any other rounds
- * them up to its own tick.  Nothing runs while nothing is due: an idle world
- * makes no wake-ups.
+ * The clock is CLOCK_MONOTONIC, read once a batch.  The alarm is exact on any
+ * loop: EVENT_BASE_FLAG_PRECISE_TIMER is not needed, and costs a system call
+ * before every wait.  Nothing runs while nothing is due: an idle world makes no
+ * wake-ups.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,9 +39,10 @@ enum {
 struct live_world {
 	struct nopal_world world; /* first: a world is its beginning */
 	struct event_base *base;
-	struct event *wake;
-	int64_t armed_ns; /* when `wake` fires; NOPAL_NEVER: it is not armed */
-	bool in_turn;	  /* the wake-up is armed when it ends */
+	struct event *wake; /* the alarm rang */
+	struct live_alarm alarm;
+	uint32_t ports; /* that are open */
+	bool in_turn;	/* the alarm is set when it ends */
 	uint64_t random[LIVE_RANDOM_WORDS];
 	uint32_t random_left;
 };
@@ -100,18 +101,12 @@ static struct timeval live_timeval(int64_t delay_ns)
 	};
 }
 
-/* A timer that stands too early is left alone: it costs one idle wake-up in
+/* An alarm that stands too early is left alone: it costs one idle wake-up in
  * all, and moving it at every ack would cost at every ack. */
 static void live_arm(struct live_world *live, int64_t deadline_ns)
 {
-	struct timeval delay;
-
-	if (deadline_ns >= live->armed_ns)
-		return;
-	event_base_update_cache_time(live->base);
-	delay = live_timeval(deadline_ns - live_clock(&live->world));
-	if (event_add(live->wake, &delay) == 0)
-		live->armed_ns = deadline_ns;
+	if (deadline_ns < live->alarm.at_ns)
+		nopal__live_alarm_set(&live->alarm, deadline_ns);
 }
 
 static void live_turn_end(struct live_world *live)
@@ -134,11 +129,11 @@ static void live_on_wake(evutil_socket_t fd, short what, void *user)
 
 	(void)fd;
 	(void)what;
-	live->armed_ns = NOPAL_NEVER;
 	live->in_turn = true;
 	live->world.now_ns = live_clock(&live->world);
 	nopal__world_wake(&live->world);
-	live_turn_end(live);
+	live->in_turn = false;
+	nopal__live_alarm_set(&live->alarm, nopal__world_next(&live->world));
 }
 
 /* ---------------------------------------------------------------- endpoints */
@@ -284,6 +279,19 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 	return result;
 }
 
+/* The alarm is on the loop with the first port and off with the last: a loop of
+ * which nothing else is asked then ends. */
+static int live_wake_ref(struct live_world *live)
+{
+	return live->ports++ ? 0 : event_add(live->wake, NULL);
+}
+
+static void live_wake_unref(struct live_world *live)
+{
+	if (--live->ports == 0)
+		event_del(live->wake);
+}
+
 static int live_port_events(struct live_port *port)
 {
 	struct event_base *base = port->live->base;
@@ -296,7 +304,7 @@ static int live_port_events(struct live_port *port)
 	if (!port->readable || !port->writable || !port->retry ||
 	    event_add(port->readable, NULL))
 		return -ENOMEM;
-	return 0;
+	return live_wake_ref(port->live) ? -ENOMEM : 0;
 }
 
 int nopal__live_port_refused(int error, const struct nopal_address *local,
@@ -370,6 +378,7 @@ static void live_port_close(struct nopal_world *world,
 		return;
 	port->closed = true;
 	event_del(port->readable);
+	live_wake_unref(port->live);
 	if (!port->in_callback)
 		live_port_free(port);
 }
@@ -383,13 +392,29 @@ static const char *live_transport(struct nopal_endpoint *endpoint)
 
 /* ------------------------------------------------------------------- worlds */
 
+static void live_wake_fini(struct live_world *live)
+{
+	if (live->wake)
+		event_free(live->wake);
+	nopal__live_alarm_close(&live->alarm);
+}
+
+static bool live_wake_init(struct live_world *live)
+{
+	if (nopal__live_alarm_open(&live->alarm))
+		return false;
+	live->wake = event_new(live->base, live->alarm.fd, EV_READ | EV_PERSIST,
+			       live_on_wake, live);
+	return live->wake != NULL;
+}
+
 static void live_free(struct nopal_world *world)
 {
 	struct live_world *live = live_of(world);
 
 	live->in_turn = true; /* nothing is armed any more */
 	nopal__world_fini(world);
-	event_free(live->wake);
+	live_wake_fini(live);
 	free(live);
 }
 
@@ -412,9 +437,8 @@ struct nopal_world *nopal_live_new(struct event_base *base)
 	if (!live)
 		return NULL;
 	live->base = base;
-	live->armed_ns = NOPAL_NEVER;
-	live->wake = evtimer_new(base, live_on_wake, live);
-	if (!live->wake) {
+	if (!live_wake_init(live)) {
+		live_wake_fini(live);
 		free(live);
 		return NULL;
 	}
@@ -452,8 +476,7 @@ static struct event_base *live_base_new(void)
 
 	if (!config)
 		return NULL;
-	if (!event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER |
-						   EVENT_BASE_FLAG_NOLOCK))
+	if (!event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK))
 		base = event_base_new_with_config(config);
 	event_config_free(config);
 	return base;

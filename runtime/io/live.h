@@ -7,6 +7,7 @@
  *   live_inbox.c    batches that arrive at a socket
  *   live_pool.c     blocks that datagrams land in
  *   live_shard.c    one address for several worlds
+ *   live_alarm.c    a wake-up of microseconds
  *   live_address.c  addresses as text and as the kernel's
  *   live_relay.c    a UDP relay with a link in it; no world
  *   live_tun.c      a link between two TUN devices; no world
@@ -116,6 +117,17 @@ int nopal__live_port_refused(int error, const struct nopal_address *local,
 			     struct nopal_problems *problems);
 /* A descriptor of the shard's own for its socket; negative: errno value. */
 int nopal__live_shard_socket(const struct nopal_shard *shard);
+
+/* ------------------------------------------------------------------ alarms */
+
+/* `fd` is readable from `at_ns` on, until the next set. */
+struct live_alarm {
+	int fd;
+	int64_t at_ns; /* of the monotonic clock; NOPAL_NEVER: quiet */
+};
+int nopal__live_alarm_open(struct live_alarm *alarm);
+void nopal__live_alarm_close(struct live_alarm *alarm);
+void nopal__live_alarm_set(struct live_alarm *alarm, int64_t at_ns);
 
 /* ------------------------------------------- a loop for a thread of its own */
 

@@ -350,6 +350,25 @@ static void test_one_socket_serves_both_families(void **state)
 	nopal__live_socket_close(&both);
 }
 
+/* An alarm of the past rings at once, and is quiet as soon as it is set anew. */
+static void test_an_alarm_rings_until_it_is_set(void **state)
+{
+	struct live_alarm alarm;
+	struct pollfd rings;
+
+	(void)state;
+	assert_int_equal(nopal__live_alarm_open(&alarm), 0);
+	rings = (struct pollfd){ .fd = alarm.fd, .events = POLLIN };
+	assert_int_equal(poll(&rings, 1, 0), 0);
+	for (int again = 0; again < 2; again++) {
+		nopal__live_alarm_set(&alarm, again ? -1 : NOPAL_SECOND);
+		assert_int_equal(poll(&rings, 1, WAIT_MS), 1);
+		nopal__live_alarm_set(&alarm, NOPAL_NEVER);
+		assert_int_equal(poll(&rings, 1, 0), 0);
+	}
+	nopal__live_alarm_close(&alarm);
+}
+
 static void test_a_taken_port_is_said(void **state)
 {
 	struct pair *pair = *state;
@@ -514,6 +533,7 @@ int main(void)
 		TALK(test_a_good_end_brings_the_rest),
 		TALK(test_nothing_comes_in_time),
 		cmocka_unit_test(test_nobody_listens),
+		cmocka_unit_test(test_an_alarm_rings_until_it_is_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
