@@ -6,6 +6,9 @@
  * the rest of a block and stays there.  Where receives are small, as acks are or
  * where GRO is refused, one recvmmsg fetches many and they are copied together:
  * a small copy is cheaper than a system call and than a pinned slot.
+ *
+ * How many it asks for follows what came: asking for one more than there is costs
+ * as much as half a system call, which a lone message need not pay.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +36,9 @@ struct live_inbox {
 	struct live_pool *pool;
 	struct nopal_buffer *block; /* that receives land in */
 	uint32_t used;
-	bool small; /* recent receives were: fetch many a call */
+	bool small;	 /* recent receives were: fetch many a call */
+	bool alone;	 /* the last gathering found nothing */
+	unsigned expect; /* small receives that the next call asks for */
 	uint8_t *slots;
 	struct mmsghdr headers[LIVE_BATCH_RECEIVES];
 	struct iovec vectors[LIVE_BATCH_RECEIVES];
@@ -53,6 +58,7 @@ int nopal__live_inbox_init(struct live_socket *sock)
 		return -ENOMEM;
 	}
 	inbox->small = true;
+	inbox->expect = 1;
 	sock->inbox = inbox;
 	return 0;
 }
@@ -158,15 +164,15 @@ static bool inbox_goes_on(struct live_socket *sock, unsigned *errors)
 }
 
 static size_t inbox_gather_in_place(struct live_socket *sock,
-				    struct nopal_arrival *arrivals)
+				    struct nopal_arrival *arrivals,
+				    unsigned most)
 {
 	struct live_inbox *inbox = sock->inbox;
 	size_t count = 0, bytes = 0;
 	unsigned errors = 0;
 
-	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES &&
-			     bytes < INBOX_WARM_BYTES && inbox_block(inbox);
-	     i++) {
+	for (unsigned i = 0;
+	     i < most && bytes < INBOX_WARM_BYTES && inbox_block(inbox); i++) {
 		ssize_t length;
 
 		inbox_header(inbox, 0, inbox->block->bytes + inbox->used,
@@ -184,7 +190,8 @@ static size_t inbox_gather_in_place(struct live_socket *sock,
 		inbox_arrival(inbox, 0, (uint32_t)length, &arrivals[count++]);
 		bytes += (size_t)length;
 	}
-	inbox->small = bytes < count * INBOX_SMALL_BYTES || !sock->gro;
+	if (count > 0)
+		inbox->small = bytes < count * INBOX_SMALL_BYTES || !sock->gro;
 	return count;
 }
 
@@ -229,21 +236,34 @@ static bool inbox_copy(struct live_inbox *inbox, unsigned slot, uint32_t length,
 	return true;
 }
 
+/* As many as came and, where that was all that was asked for, twice as many;
+ * but whoever asks again and again and mostly finds nothing goes on with one. */
+static void inbox_learn(struct live_inbox *inbox, size_t fetched)
+{
+	if (fetched < inbox->expect)
+		inbox->expect = fetched ? (unsigned)fetched : 1;
+	else if (!inbox->alone)
+		inbox->expect *= 2;
+	if (inbox->expect > LIVE_BATCH_RECEIVES)
+		inbox->expect = LIVE_BATCH_RECEIVES;
+	inbox->alone = fetched == 0;
+}
+
 static int inbox_fetch(struct live_socket *sock)
 {
 	struct live_inbox *inbox = sock->inbox;
 	unsigned errors = 0;
 	int fetched;
 
-	for (unsigned i = 0; i < LIVE_BATCH_RECEIVES; i++)
+	for (unsigned i = 0; i < inbox->expect; i++)
 		inbox_header(inbox, i,
 			     inbox->slots + (size_t)i * INBOX_SLOT_BYTES,
 			     LIVE_RECEIVE_BYTES);
 	do {
-		fetched = recvmmsg(sock->fd, inbox->headers,
-				   LIVE_BATCH_RECEIVES, MSG_DONTWAIT, NULL);
+		fetched = recvmmsg(sock->fd, inbox->headers, inbox->expect,
+				   MSG_DONTWAIT, NULL);
 	} while (fetched < 0 && inbox_goes_on(sock, &errors));
-	sock->dry = fetched < LIVE_BATCH_RECEIVES;
+	sock->dry = fetched < (int)inbox->expect;
 	return fetched;
 }
 
@@ -255,6 +275,7 @@ static size_t inbox_gather_small(struct live_socket *sock,
 	uint32_t tail = 0;
 	int fetched = inbox_fetch(sock);
 
+	inbox_learn(inbox, fetched > 0 ? (size_t)fetched : 0);
 	for (int i = 0; i < fetched; i++) {
 		uint32_t length = inbox->headers[i].msg_len;
 
@@ -269,6 +290,17 @@ static size_t inbox_gather_small(struct live_socket *sock,
 	return count;
 }
 
+/* One receive, in place; whether there is more, the poll says for nothing. */
+static size_t inbox_gather_one(struct live_socket *sock,
+			       struct nopal_arrival *arrivals)
+{
+	size_t count = inbox_gather_in_place(sock, arrivals, 1);
+
+	sock->dry = true;
+	inbox_learn(sock->inbox, count);
+	return count;
+}
+
 size_t nopal__live_socket_gather(struct live_socket *sock,
 				 struct nopal_arrival *arrivals)
 {
@@ -278,12 +310,14 @@ size_t nopal__live_socket_gather(struct live_socket *sock,
 	sock->empty = 0;
 	sock->soft_errors = 0;
 	sock->dry = false;
+	if (inbox->small && inbox->expect == 1)
+		return inbox_gather_one(sock, arrivals);
 	if (inbox->small && !inbox->slots)
 		inbox->slots =
 			malloc((size_t)LIVE_BATCH_RECEIVES * INBOX_SLOT_BYTES);
 	if (inbox->small && inbox->slots)
 		return inbox_gather_small(sock, arrivals);
-	return inbox_gather_in_place(sock, arrivals);
+	return inbox_gather_in_place(sock, arrivals, LIVE_BATCH_RECEIVES);
 }
 
 void nopal__live_socket_gave(struct live_socket *sock,
