@@ -166,6 +166,15 @@ bool nopal_address_equal(const struct nopal_address *a,
 
 /* The real world on the caller's libevent loop; free it before the loop. */
 struct nopal_world *nopal_live_new(struct event_base *base);
+/* For who will not sleep: receives and wakes what is there to do now, without a
+ * look at the loop, and returns whether there was anything.  Call it again and
+ * again instead of running the loop, and the loop (EVLOOP_NONBLOCK) now and then
+ * for what else is on it.  Nothing happens where the world is simulated. */
+bool nopal_live_poll(struct nopal_world *world);
+/* On the loop, after each arrival: poll for so long before the loop may sleep
+ * again (0, as at first: not at all).  An answer that comes in this time meets
+ * a process that is awake.  Others on the loop wait at most 2 ms for it. */
+void nopal_live_linger(struct nopal_world *world, int64_t linger_ns);
 void nopal_world_free(struct nopal_world *world); /* ends its sessions first */
 int64_t nopal_world_now(const struct nopal_world *world);
 /* How datagrams travel here, e.g. "gso 64 gro on sndbuf 4194304 rcvbuf 4194304":

@@ -18,9 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include <event2/event.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 
 #include "live.h"
@@ -36,19 +34,24 @@ enum {
 #define LIVE_RETRY_FIRST_NS   (500 * NOPAL_MICROSECOND)
 #define LIVE_RETRY_LONGEST_NS (20 * NOPAL_MILLISECOND)
 
+static const struct nopal_world_ops live_ops;
+
 struct live_world {
 	struct nopal_world world; /* first: a world is its beginning */
 	struct event_base *base;
 	struct event *wake; /* the alarm rang */
 	struct live_alarm alarm;
-	uint32_t ports; /* that are open */
-	bool in_turn;	/* the alarm is set when it ends */
+	struct live_port *ports; /* that are open */
+	struct live_port *turn;	 /* whom a poll asks first; NULL: the first */
+	int64_t linger_ns;	 /* poll for so long after an arrival */
+	bool in_turn;		 /* the alarm is set when it ends */
 	uint64_t random[LIVE_RANDOM_WORDS];
 	uint32_t random_left;
 };
 
 struct live_port {
 	struct live_world *live;
+	struct live_port *next;
 	struct nopal_endpoint *endpoint;
 	struct live_socket sock;
 	struct event *readable, *writable, *retry;
@@ -177,6 +180,18 @@ static void live_count(struct live_port *port)
 	counters->soft_errors += port->sock.soft_errors;
 }
 
+/* What was gathered goes to the core, at one time. */
+static void live_take(struct live_port *port,
+		      const struct nopal_arrival *arrivals, size_t count)
+{
+	live_count(port);
+	port->live->world.now_ns = live_clock(&port->live->world);
+	if (count == 0)
+		return;
+	nopal__endpoint_receive(port->endpoint, arrivals, count);
+	nopal__live_socket_gave(&port->sock, arrivals, count);
+}
+
 /* One batch; false: the socket is empty, or the endpoint was closed. */
 static bool live_batch(struct live_port *port)
 {
@@ -184,23 +199,15 @@ static bool live_batch(struct live_port *port)
 	size_t count = nopal__live_socket_gather(&port->sock, arrivals);
 	bool dry = port->sock.dry;
 
-	live_count(port);
-	port->live->world.now_ns = live_clock(&port->live->world);
-	if (count > 0) {
-		nopal__endpoint_receive(port->endpoint, arrivals, count);
-		nopal__live_socket_gave(&port->sock, arrivals, count);
-	}
+	live_take(port, arrivals, count);
 	return !dry && !port->closed;
 }
 
-static void live_on_readable(evutil_socket_t fd, short what, void *user)
+static void live_batches(struct live_port *port)
 {
-	struct live_port *port = user;
 	struct live_world *live = port->live;
 	int64_t begun_ns = 0;
 
-	(void)fd;
-	(void)what;
 	live_port_enter(port);
 	for (unsigned batches = 0; batches < LIVE_WAKE_BATCHES; batches++) {
 		if (!live_batch(port))
@@ -212,6 +219,94 @@ static void live_on_readable(evutil_socket_t fd, short what, void *user)
 			break;
 	}
 	live_port_leave(port);
+}
+
+/* ----------------------------------------------------------------- spinning */
+
+static bool live_poll_port(struct live_port *port)
+{
+	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
+	size_t count = nopal__live_socket_gather(&port->sock, arrivals);
+
+	if (count == 0 && port->sock.soft_errors == 0 &&
+	    port->sock.empty == 0 && port->sock.truncated == 0)
+		return false;
+	port->live->turn = port->next;
+	live_port_enter(port);
+	live_take(port, arrivals, count);
+	live_port_leave(port);
+	return true;
+}
+
+/* Of the ports from one on to another, the first that has something is served:
+ * after that any of them may be gone. */
+static bool live_poll_ports(struct live_port *from, const struct live_port *to)
+{
+	for (struct live_port *port = from; port && port != to;
+	     port = port->next) {
+		if (live_poll_port(port))
+			return true;
+	}
+	return false;
+}
+
+/* Is the alarm due?  Who received something has read the clock for it. */
+static bool live_poll_alarm(struct live_world *live, bool clock_is_read)
+{
+	if (live->alarm.at_ns == NOPAL_NEVER)
+		return false;
+	if (!clock_is_read)
+		live->world.now_ns = live_clock(&live->world);
+	if (live->alarm.at_ns > live->world.now_ns)
+		return false;
+	live_on_wake(live->alarm.fd, EV_READ, live);
+	return true;
+}
+
+bool nopal_live_poll(struct nopal_world *world)
+{
+	struct live_world *live = live_of(world);
+	struct live_port *first;
+	bool served;
+
+	if (world->ops != &live_ops)
+		return false;
+	first = live->turn;
+	served = live_poll_ports(first, NULL) ||
+		 live_poll_ports(live->ports, first);
+	return live_poll_alarm(live, served) || served;
+}
+
+/* What is asked first comes at once, so that a chain of questions and answers
+ * runs as if both never slept. */
+static void live_linger(struct live_world *live)
+{
+	int64_t begun_ns = live->world.now_ns, heard_ns = begun_ns, now_ns;
+
+	do {
+		if (nopal_live_poll(&live->world))
+			heard_ns = live->world.now_ns;
+		now_ns = live_clock(&live->world);
+	} while (now_ns - heard_ns < live->linger_ns &&
+		 now_ns - begun_ns < LIVE_WAKE_BUDGET_NS);
+}
+
+void nopal_live_linger(struct nopal_world *world, int64_t linger_ns)
+{
+	if (world->ops == &live_ops)
+		live_of(world)->linger_ns = linger_ns;
+}
+
+static void live_on_readable(evutil_socket_t fd, short what, void *user)
+{
+	struct live_port *port = user;
+	struct live_world *live = port->live;
+
+	(void)fd;
+	(void)what;
+	live_batches(port);
+	if (live->linger_ns > 0)
+		live_linger(live);
 }
 
 /* The kernel may take more again. */
@@ -281,15 +376,28 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 
 /* The alarm is on the loop with the first port and off with the last: a loop of
  * which nothing else is asked then ends. */
-static int live_wake_ref(struct live_world *live)
+static int live_port_enter_list(struct live_port *port)
 {
-	return live->ports++ ? 0 : event_add(live->wake, NULL);
+	struct live_world *live = port->live;
+
+	if (!live->ports && event_add(live->wake, NULL))
+		return -ENOMEM;
+	port->next = live->ports;
+	live->ports = port;
+	return 0;
 }
 
-static void live_wake_unref(struct live_world *live)
+static void live_port_leave_list(struct live_port *port)
 {
-	if (--live->ports == 0)
-		event_del(live->wake);
+	struct live_port **at = &port->live->ports;
+
+	while (*at != port)
+		at = &(*at)->next;
+	*at = port->next;
+	if (port->live->turn == port)
+		port->live->turn = port->next;
+	if (!port->live->ports)
+		event_del(port->live->wake);
 }
 
 static int live_port_events(struct live_port *port)
@@ -304,7 +412,7 @@ static int live_port_events(struct live_port *port)
 	if (!port->readable || !port->writable || !port->retry ||
 	    event_add(port->readable, NULL))
 		return -ENOMEM;
-	return live_wake_ref(port->live) ? -ENOMEM : 0;
+	return live_port_enter_list(port);
 }
 
 int nopal__live_port_refused(int error, const struct nopal_address *local,
@@ -378,7 +486,7 @@ static void live_port_close(struct nopal_world *world,
 		return;
 	port->closed = true;
 	event_del(port->readable);
-	live_wake_unref(port->live);
+	live_port_leave_list(port);
 	if (!port->in_callback)
 		live_port_free(port);
 }
@@ -446,107 +554,4 @@ struct nopal_world *nopal_live_new(struct event_base *base)
 	live->world.now_ns = live_clock(&live->world);
 	nopal_wheel_init(&live->world.wheel, live->world.now_ns);
 	return &live->world;
-}
-
-/* ------------------------------------------- a loop for a thread of its own */
-
-struct nopal__live_loop {
-	struct event_base *base;
-	struct nopal_world *world;
-	struct event *called_event;
-	int called_fd;
-	void (*called)(void *user);
-	void *user;
-};
-
-static void live_on_called(evutil_socket_t fd, short what, void *user)
-{
-	struct nopal__live_loop *loop = user;
-	uint64_t calls;
-
-	(void)what;
-	if (read(fd, &calls, sizeof(calls)) == (ssize_t)sizeof(calls))
-		loop->called(loop->user);
-}
-
-static struct event_base *live_base_new(void)
-{
-	struct event_config *config = event_config_new();
-	struct event_base *base = NULL;
-
-	if (!config)
-		return NULL;
-	if (!event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK))
-		base = event_base_new_with_config(config);
-	event_config_free(config);
-	return base;
-}
-
-static bool live_loop_fill(struct nopal__live_loop *loop)
-{
-	loop->called_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	loop->base = live_base_new();
-	if (loop->called_fd < 0 || !loop->base)
-		return false;
-	loop->called_event =
-		event_new(loop->base, loop->called_fd, EV_READ | EV_PERSIST,
-			  live_on_called, loop);
-	if (!loop->called_event || event_add(loop->called_event, NULL))
-		return false;
-	loop->world = nopal_live_new(loop->base);
-	return loop->world != NULL;
-}
-
-struct nopal__live_loop *nopal__live_loop_new(void (*called)(void *user),
-					      void *user)
-{
-	struct nopal__live_loop *loop = calloc(1, sizeof(*loop));
-
-	if (!loop)
-		return NULL;
-	loop->called = called;
-	loop->user = user;
-	if (!live_loop_fill(loop)) {
-		nopal__live_loop_free(loop);
-		return NULL;
-	}
-	return loop;
-}
-
-struct nopal_world *nopal__live_loop_world(struct nopal__live_loop *loop)
-{
-	return loop->world;
-}
-
-void nopal__live_loop_run(struct nopal__live_loop *loop)
-{
-	event_base_dispatch(loop->base);
-}
-
-void nopal__live_loop_stop(struct nopal__live_loop *loop)
-{
-	event_base_loopbreak(loop->base);
-}
-
-void nopal__live_loop_call(struct nopal__live_loop *loop)
-{
-	uint64_t one = 1;
-	ssize_t written;
-
-	do {
-		written = write(loop->called_fd, &one, sizeof(one));
-	} while (written < 0 && errno == EINTR);
-}
-
-void nopal__live_loop_free(struct nopal__live_loop *loop)
-{
-	if (loop->world)
-		nopal_world_free(loop->world);
-	if (loop->called_event)
-		event_free(loop->called_event);
-	if (loop->base)
-		event_base_free(loop->base);
-	if (loop->called_fd >= 0)
-		close(loop->called_fd);
-	free(loop);
 }

@@ -8,14 +8,15 @@
  *   live_pool.c     blocks that datagrams land in
  *   live_shard.c    one address for several worlds
  *   live_alarm.c    a wake-up of microseconds
+ *   live_loop.c     a loop and its world, for a thread of their own
  *   live_address.c  addresses as text and as the kernel's
  *   live_relay.c    a UDP relay with a link in it; no world
  *   live_tun.c      a link between two TUN devices; no world
  *   live_carrier.c  what these two links carry, until its time has come
  *   blocking.c      the blocking calls, on a loop in a thread of its own
  *
- * Only live.c, live_carrier.c, live_relay.c and live_tun.c know libevent; only
- * live_socket.c, live_shard.c and live_inbox.c call the socket.
+ * Only live.c, live_loop.c, live_carrier.c, live_relay.c and live_tun.c know
+ * libevent; only live_socket.c, live_shard.c and live_inbox.c call the socket.
  */
 #ifndef NOPAL_LIVE_H
 #define NOPAL_LIVE_H
