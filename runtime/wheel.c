@@ -125,6 +125,25 @@ static void wheel_sink(struct nopal_wheel_entry *entry)
 	wheel_link(at, entry);
 }
 
+/* Keeps the earliest tick where that is a comparison. */
+static void wheel_note_arm(struct nopal_wheel *wheel,
+			   const struct nopal_wheel_entry *entry)
+{
+	int64_t tick = wheel_tick_of(entry->deadline_ns);
+
+	if (tick < wheel->tick)
+		tick = wheel->tick;
+	if (tick < wheel->next_tick)
+		wheel->next_tick = tick;
+}
+
+static void wheel_note_disarm(struct nopal_wheel *wheel,
+			      const struct nopal_wheel_entry *entry)
+{
+	if (wheel_tick_of(entry->deadline_ns) <= wheel->next_tick)
+		wheel->next_known = false;
+}
+
 void nopal_wheel_arm(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry,
 		     int64_t deadline_ns)
 {
@@ -135,6 +154,7 @@ void nopal_wheel_arm(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry,
 	entry->order = wheel->armed++;
 	wheel->entries++;
 	wheel_place(wheel, entry);
+	wheel_note_arm(wheel, entry);
 	if (entry->level == 0 && entry->slot == (wheel->tick & SLOT_MASK))
 		wheel_sink(entry);
 }
@@ -144,6 +164,7 @@ void nopal_wheel_disarm(struct nopal_wheel *wheel,
 {
 	if (!entry->at)
 		return;
+	wheel_note_disarm(wheel, entry);
 	wheel_unlink(wheel, entry);
 	wheel->entries--;
 }
@@ -256,7 +277,7 @@ struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel,
 
 /* The earliest tick of a far slot, or its start where that is not cheap. */
 static int64_t wheel_earliest(const struct nopal_wheel *wheel,
-			      const struct place *place)
+			      const struct place *place, bool *ret_exact)
 {
 	const struct nopal_wheel_entry *entry =
 		wheel->slots[place->level][place->slot];
@@ -267,16 +288,28 @@ static int64_t wheel_earliest(const struct nopal_wheel *wheel,
 	for (; entry && looked < EXACT_ENTRIES; entry = entry->next, looked++)
 		if (wheel_tick_of(entry->deadline_ns) < earliest)
 			earliest = wheel_tick_of(entry->deadline_ns);
-	return entry || earliest == end ? place->start : earliest;
+	*ret_exact = !entry && earliest < end;
+	return *ret_exact ? earliest : place->start;
 }
 
-int64_t nopal_wheel_next(const struct nopal_wheel *wheel)
+static int64_t wheel_search(struct nopal_wheel *wheel)
 {
 	struct place place;
+	bool exact = true;
 
 	if (!wheel_find(wheel, &place))
 		return NOPAL_NEVER;
 	if (place.level > 0)
-		place.start = wheel_earliest(wheel, &place);
+		place.start = wheel_earliest(wheel, &place, &exact);
+	wheel->next_known = exact;
+	wheel->next_tick = place.start;
 	return place.start * TICK_NS;
+}
+
+/* To remember what was found is no change of the wheel. */
+int64_t nopal_wheel_next(const struct nopal_wheel *wheel)
+{
+	if (wheel->next_known)
+		return wheel->next_tick * TICK_NS;
+	return wheel_search((struct nopal_wheel *)(uintptr_t)wheel);
 }

@@ -30,6 +30,8 @@ struct nopal_wheel {
 	int64_t tick;	  /* all earlier ticks have fired */
 	uint32_t armed;	  /* arms so far: the order of entries */
 	uint32_t entries; /* now in the wheel */
+	bool next_known; /* next_tick is the earliest: asked for at each turn */
+	int64_t next_tick;
 	uint64_t occupied[NOPAL_WHEEL_LEVELS]; /* bit s: slot s has entries */
 	struct nopal_wheel_entry *slots[NOPAL_WHEEL_LEVELS][NOPAL_WHEEL_SLOTS];
 };
