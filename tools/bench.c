@@ -15,12 +15,16 @@
 #include "tool.h"
 
 int bench_bulk(int argc, char **argv, struct bench_report *report);
+int bench_pingpong(int argc, char **argv, struct bench_report *report);
+int bench_sim(int argc, char **argv, struct bench_report *report);
 
 static const struct bench_entry {
 	const char *name;
 	int (*run)(int argc, char **argv, struct bench_report *report);
 } bench_table[] = {
 	{ "bulk", bench_bulk },
+	{ "pingpong", bench_pingpong },
+	{ "sim", bench_sim },
 };
 enum { BENCH_ENTRIES = sizeof(bench_table) / sizeof(bench_table[0]) };
 

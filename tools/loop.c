@@ -15,6 +15,7 @@ enum {
 	LOOP_NS_PER_US = 1000,
 	LOOP_US_PER_S = 1000000,
 	LOOP_SIGNALS = 2,
+	LOOP_SPINS = 4096, /* polls between looks at the rest of the loop */
 	LOOP_MAPPED_BYTES = 12,
 	/* ::ffff: before an IPv4 address */
 };
@@ -117,6 +118,15 @@ struct nopal_world *loop_world(struct loop *loop)
 void loop_run(struct loop *loop)
 {
 	event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);
+}
+
+void loop_spin(struct loop *loop, const bool *over)
+{
+	while (!*over) {
+		for (int i = 0; i < LOOP_SPINS && !*over; i++)
+			nopal_live_poll(loop->world);
+		event_base_loop(loop->base, EVLOOP_NONBLOCK);
+	}
 }
 
 void loop_stop(struct loop *loop)

@@ -25,6 +25,8 @@ void loop_end_world(struct loop *loop);
 /* For what the library runs on its caller's loop. */
 struct event_base *loop_base(struct loop *loop);
 void loop_run(struct loop *loop); /* until loop_stop */
+/* The same without sleep, until `*over`. */
+void loop_spin(struct loop *loop, const bool *over);
 void loop_stop(struct loop *loop);
 /* Calls back on SIGINT and SIGTERM; a second one ends the program. */
 bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user);
