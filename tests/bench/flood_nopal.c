@@ -280,15 +280,15 @@ static void bulk_dispatch(struct bulk *bulk)
 static void bulk_run(struct flood *flood, const char *address)
 {
 	struct bulk bulk = { .flood = flood, .plan = bulk_plan(flood->what) };
-	struct event_config *wanted = event_config_new();
 	struct nopal_world *world;
 
-	if (nopal_plan_provides(bulk.plan, "integrity"))
+	if (nopal_plan_provides(bulk.plan, "aead_cost"))
+		flood->class_name = "aead";
+	else if (nopal_plan_provides(bulk.plan, "integrity"))
 		flood->class_name = "crc";
 	bulk.ordered = nopal_plan_provides(bulk.plan, "order");
 	bulk_fit_message(&bulk);
-	event_config_set_flag(wanted, EVENT_BASE_FLAG_PRECISE_TIMER);
-	bulk.base = event_base_new_with_config(wanted);
+	bulk.base = event_base_new();
 	world = nopal_live_new(bulk.base);
 	bulk_start(&bulk, world, address);
 	bulk_dispatch(&bulk);
@@ -298,7 +298,6 @@ static void bulk_run(struct flood *flood, const char *address)
 		nopal_buffer_free(bulk.walk);
 	nopal_plan_unref(bulk.plan);
 	event_base_free(bulk.base);
-	event_config_free(wanted);
 }
 
 int main(int argc, char **argv)
