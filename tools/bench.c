@@ -15,6 +15,7 @@
 #include "tool.h"
 
 int bench_bulk(int argc, char **argv, struct bench_report *report);
+int bench_fec(int argc, char **argv, struct bench_report *report);
 int bench_pingpong(int argc, char **argv, struct bench_report *report);
 int bench_sim(int argc, char **argv, struct bench_report *report);
 
@@ -23,6 +24,7 @@ static const struct bench_entry {
 	int (*run)(int argc, char **argv, struct bench_report *report);
 } bench_table[] = {
 	{ "bulk", bench_bulk },
+	{ "fec", bench_fec },
 	{ "pingpong", bench_pingpong },
 	{ "sim", bench_sim },
 };
