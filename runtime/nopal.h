@@ -268,6 +268,12 @@ int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
 int nopal_send_buffer(struct nopal_session *session,
 		      struct nopal_buffer *buffer, uint32_t from,
 		      uint32_t length, uint64_t cookie);
+/* What is sent between start and stop leaves at stop, or earlier where a train
+ * is full: many short messages, or one to many sessions, at a fraction of the
+ * system calls.  Within a callback that is so anyway.  May be nested; stop before
+ * the loop goes on. */
+void nopal_batch_start(struct nopal_world *world);
+void nopal_batch_stop(struct nopal_world *world);
 /* Bytes that nopal_send would take now. */
 uint64_t nopal_session_send_room(const struct nopal_session *session);
 

@@ -117,6 +117,18 @@ static void wake(struct nopal_wheel_entry *entry)
 		nopal__timers_run(core);
 }
 
+void nopal_batch_start(struct nopal_world *world)
+{
+	if (world->batches++ == 0)
+		world->batch_outermost = nopal__turn_begin(world);
+}
+
+void nopal_batch_stop(struct nopal_world *world)
+{
+	if (--world->batches == 0)
+		nopal__turn_end(world, world->batch_outermost);
+}
+
 void nopal__world_wake(struct nopal_world *world)
 {
 	struct nopal_wheel_entry *entry;

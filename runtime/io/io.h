@@ -77,7 +77,9 @@ struct nopal_world {
 		rest; /* and of the walk that puts them to rest */
 	struct nopal_endpoint *endpoints;
 	struct nopal_tracer *tracer;
-	bool in_core; /* between entering and leaving the core */
+	bool in_core;	      /* between entering and leaving the core */
+	uint32_t batches;     /* that the application has started */
+	bool batch_outermost; /* the first of them is a turn */
 	struct nopal_core *touched,
 		**touched_end;	  /* see TURN_END before the turn ends */
 	struct nopal_core *ended; /* are freed after it */

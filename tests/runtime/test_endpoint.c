@@ -489,12 +489,36 @@ static void test_who_ended_meanwhile_does_not_leave(void **state)
 	assert_int_equal(fake.train[fake.trains - 1].first, 3);
 }
 
+/* Nested, and to two peers: nothing leaves before the outermost stop. */
+static void test_a_batch_leaves_together(void **state)
+{
+	unsigned received = 0;
+	struct nopal_session *near = session_to(7, &received);
+	struct nopal_session *far = session_to(8, &received);
+
+	(void)state;
+	nopal_batch_start(&fake.world);
+	for (uint8_t i = 0; i < 3; i++)
+		send_bytes(near, i, 10);
+	nopal_batch_start(&fake.world);
+	send_bytes(far, 3, 10);
+	nopal_batch_stop(&fake.world);
+	assert_int_equal(fake.trains, 1); /* another peer's is another train */
+	nopal_batch_stop(&fake.world);
+	assert_int_equal(fake.trains, 2);
+	assert_train(0, 7, 3, HEAD + 10, 3 * (HEAD + 10));
+	assert_train(1, 8, 1, HEAD + 10, HEAD + 10);
+	send_bytes(near, 4, 10);
+	assert_int_equal(fake.trains, 3);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_each_session_is_found_by_its_id),
 		CASE(test_what_is_for_nobody_is_counted),
+		CASE(test_a_batch_leaves_together),
 		CASE(test_an_arrival_of_many_is_cut_by_its_stride),
 		CASE(test_an_arrival_may_be_for_several),
 		CASE(test_a_session_may_end_within_an_arrival),
