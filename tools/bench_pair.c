@@ -22,10 +22,12 @@ enum {
 	PAIR_CORE_HERE = 0,
 	PAIR_CORE_THERE = 1,
 	PAIR_WORDS = 3,
+	PAIR_SEGMENTERS = 2, /* one of them cuts a config's messages */
 	PAIR_PATH_BYTES = 256,
 	PAIR_TEXT_BYTES = 128,
 };
 #define PAIR_LOOPBACK	"127.0.0.1"
+#define PAIR_COALESCED	"+coalesce"
 #define PAIR_FUSED	" fused" /* ends the name of a row */
 #define PAIR_RUNS_FUSED "fused:" /* begins what nopal_plan_runs says */
 
@@ -92,13 +94,51 @@ static struct nopal_plan *pair_load(const char *row, size_t length)
 	return plan;
 }
 
+/* The config, but that short messages share datagrams. */
+static struct nopal_plan *pair_coalesced(const char *config, size_t length)
+{
+	static const char *const segmenters[] = { "resize", "fixed_size" };
+	struct nopal_problems problems;
+	struct nopal_plan *plan = NULL;
+	char text[PAIR_PATH_BYTES];
+
+	for (size_t i = 0; i < PAIR_SEGMENTERS && !plan; i++) {
+		nopal_problems_init(&problems);
+		snprintf(text, sizeof(text),
+			 "extends = \"%.*s\"\nwithout = { %s }\n"
+			 "coalesce {}\nsequenced_messages {}\n",
+			 (int)length, config, segmenters[i]);
+		plan = nopal_plan_parse(text, config, NULL, &problems);
+		if (i + 1 < PAIR_SEGMENTERS)
+			nopal_problems_fini(&problems);
+		else
+			tool_problems(&problems);
+	}
+	if (plan)
+		nopal_plan_interpret(plan);
+	return plan;
+}
+
+/* Does the row's name end so?  Then what is before is so long. */
+static bool pair_ends(const char *row, const char *end, size_t *ret_length)
+{
+	size_t length = strlen(row), less = strlen(end);
+	bool ends = length > less && strcmp(row + length - less, end) == 0;
+
+	*ret_length = ends ? length - less : length;
+	return ends;
+}
+
 struct nopal_plan *bench_plan(const char *row)
 {
-	size_t length = strlen(row), less = strlen(PAIR_FUSED);
-	bool fused =
-		length > less && strcmp(row + length - less, PAIR_FUSED) == 0;
-	struct nopal_plan *plan = pair_load(row, length - (fused ? less : 0));
+	struct nopal_plan *plan;
+	size_t length;
+	bool fused;
 
+	if (pair_ends(row, PAIR_COALESCED, &length))
+		return pair_coalesced(row, length);
+	fused = pair_ends(row, PAIR_FUSED, &length);
+	plan = pair_load(row, length);
 	if (plan && !fused)
 		nopal_plan_interpret(plan);
 	if (!plan || !fused ||
