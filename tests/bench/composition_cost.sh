@@ -7,8 +7,8 @@
 #
 #     tests/bench/composition_cost.sh BUILD [CONFIG [CORE...]]
 #
-# BUILD is a release build; CORE is a word of `monolith --core`, the first one is
-# what others are held against.  A figure is the difference of two runs of
+# BUILD is a release build; CORE is monolith, composed (interpreted) or fused, the
+# first one is what others are held against.  A figure is the difference of two runs of
 # different length, divided by that of their data packets, so that set-up
 # cancels: instructions a data packet, of both ends together.  On the link
 # `trains` what left together arrives together, as with segmentation offloads; on
@@ -19,14 +19,16 @@
 #   checksum  ISA-L
 #   engine    the simulator, and the shim that lets two cores share it
 #
+# With TOP=n in the environment, the n functions that cost each core most.
+#
 # Exits with 77 where there is no valgrind.
 set -eu
 
 build=${1:?usage: composition_cost.sh BUILD [CONFIG [CORE...]]}
 config=${2:-bulk_cubic}
 shift $(($# < 2 ? $# : 2))
-cores=("${@:-monolith}")
-[ $# -gt 0 ] || cores=(monolith composed)
+cores=("$@")
+[ $# -gt 0 ] || cores=(monolith composed fused)
 short=10000000 long=30000000
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -39,8 +41,11 @@ command -v callgrind_annotate >/dev/null || {
 
 # run CORE BYTES LINK -- instructions by function and object, and data packets
 run() {
+	local core=$1
+	export NOPAL_FUSED=off
+	[ "$core" != fused ] || core=composed NOPAL_FUSED=$(realpath "$build")/configs
 	valgrind --tool=callgrind --callgrind-out-file="$folder/out" \
-		"$build/tests/bench/monolithic/monolith" sim "$2" --core "$1" \
+		"$build/tests/bench/monolithic/monolith" sim "$2" --core "$core" \
 		--config "$config" --link "$3" 2>"$folder/log" >"$folder/json" || {
 		cat "$folder/log" >&2
 		exit 1
@@ -52,7 +57,7 @@ run() {
 }
 
 sort_out() {
-	awk -v core="$1" -v link="$2" '
+	awk -v core="$1" -v link="$2" -v top="$folder/top" '
 	function kind(name, object) {
 		if (object ~ /libisal/) return "checksum"
 		if (name ~ /^__mem(cpy|set|move)_/) return "copies"
@@ -63,8 +68,14 @@ sort_out() {
 		return "protocol"
 	}
 	$1 == "packets" { packets += FNR == NR ? -$2 : $2; next }
-	{ count[kind($1, $3)] += FNR == NR ? -$2 : $2 }
+	{
+		count[kind($1, $3)] += FNR == NR ? -$2 : $2
+		each[$1] += FNR == NR ? -$2 : $2
+	}
 	END {
+		for (name in each)
+			printf "%s %s %.1f %s\n", link, core,
+				each[name] / packets, name >top
 		for (k in count) all += count[k]
 		printf "%s %s %.1f %.1f %.1f %.1f %.1f\n", link, core,
 			count["protocol"] / packets, count["copies"] / packets,
@@ -80,6 +91,8 @@ for way in trains single; do
 		run "$core" $short "$link" >"$folder/short"
 		run "$core" $long "$link" >"$folder/long"
 		sort_out "$core" $way
+		[ "${TOP:-0}" = 0 ] ||
+			sort -k3,3nr "$folder/top" | head -n "$TOP" >>"$folder/tops"
 	done
 done | awk '
 	BEGIN {
@@ -93,3 +106,4 @@ done | awk '
 		printf "%-7s %-10s %9.1f %7.1f %9.1f %7.1f %7.1f   %.2f %.2f\n",
 			$1, $2, $3, $4, $5, $6, $7, $3 / protocol, $7 / all
 	}'
+[ ! -e "$folder/tops" ] || cat "$folder/tops"
