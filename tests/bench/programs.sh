@@ -37,6 +37,8 @@ flow flood_tcp tcp
 flow flood_nopal bulk
 flow flood_nopal ctp_minimal
 FLOOD_BODY=1400 NOPAL_FUSED=off flow flood_nopal bulk
+NOPAL_CONFIGS=$directory flow flood_monolith monolith
+NOPAL_CONFIGS=$directory flow flood_monolith monolith_unsummed
 flow peer_enet enet
 flow peer_srt srt
 flow peer_usrsctp usrsctp

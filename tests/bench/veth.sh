@@ -12,8 +12,9 @@
 # Prints one line of JSON a measurement, with the reports of both sides.  Path V is
 # the default veth, which carries 64 KiB super-packets whole; W has all offloads
 # off, so that every packet is a packet.  In each round all rows run once on each
-# path, in random order.  A row is a word that flood_raw, flood_tcp or a peer_NAME
-# knows, or else a Nopal config, interpreted; CONFIG-fused runs its fused unit.  For
+# path, in random order.  A row is a word that flood_raw, flood_tcp, flood_monolith
+# or a peer_NAME knows, or else a Nopal config, interpreted; CONFIG-fused runs its
+# fused unit.  For
 # CONFIG, bench_CONFIG.conf beside this script is taken where it is there.
 # NAME=WORD runs WORD under another name.
 #
@@ -108,6 +109,7 @@ program_of() { # ROW
 	tcp | tcp-*) echo flood_tcp ;;
 	enet | usrsctp | udt) echo "peer_$1" ;;
 	srt | srt-*) echo peer_srt ;;
+	monolith | monolith_*) echo flood_monolith ;;
 	*) echo flood_nopal ;;
 	esac
 }
