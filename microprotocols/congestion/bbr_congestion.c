@@ -20,10 +20,16 @@
  *            own sending causes is absent there.  A slow phase that still sees
  *            a queue counts as free of loss, so that a share that was taken too
  *            large fades; it is never above one third.
- *            (2) Loss does not end startup; two rounds in a row with a queue
- *            do, or three without growth.
- *            (3) probe rtt keeps half a bandwidth-delay product, for a round or
- *            200 ms.
+ *            (2) Loss does not end startup; a round trip in which every sample
+ *            met a queue does, or three rounds without growth.  Where the first
+ *            window told the bottleneck's rate (ack_train.h), startup grows
+ *            fourfold a round up to that and by half beyond it, and ends with
+ *            less than a product in the queue.  Up to that rate it is slow as
+ *            said in (1): loss there is random.
+ *            (3) The slow phase lasts until the queue is gone, or four round
+ *            trips: an estimate that is a little too large would else build a
+ *            queue over many phases.  probe rtt keeps half a bandwidth-delay
+ *            product, for a round or 200 ms.
  *            (4) A timeout during which nothing at all was delivered closes the
  *            window to four segments, which then opens as acks arrive.
  *            (5) The window allows for the largest ack burst of late.
@@ -43,8 +49,12 @@
  * Parameters: initial (default 10seg): first window; compensate (default on):
  *            count random loss as passed by the bottleneck.
  */
+#include "ack_burst.h"
+#include "ack_train.h"
 #include "delivery_rate.h"
+#include "largest_rate.h"
 #include "random_loss.h"
+#include "standing_queue.h"
 
 enum {
 	BBR_WINDOW,
@@ -69,11 +79,10 @@ enum {
 	BBR_PROBE_RTT_SHARE = 50,
 	BBR_PHASES = 8,
 	BBR_SLOW_PHASE = 1,
-	BBR_BANDWIDTH_ROUNDS = 10,
 	BBR_BURST_ROUNDS = 5,
+	BBR_SLOW_MOST = 4, /* least round trips */
 	BBR_FULL_ROUNDS = 3,
 	BBR_FULL_GROWTH = 125,
-	BBR_QUEUE_ROUNDS = 2,
 	BBR_LEAST_SEGMENTS = 4,
 };
 static const uint8_t bbr_phase_gain[BBR_PHASES] = { 125, 75,  100, 100,
@@ -81,9 +90,6 @@ static const uint8_t bbr_phase_gain[BBR_PHASES] = { 125, 75,  100, 100,
 #define BBR_MIN_RTT_NS	 (10 * NOPAL_SECOND)
 #define BBR_PROBE_RTT_NS (200 * NOPAL_MILLISECOND)
 #define BBR_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
-/* A queue is small below a quarter of the least round trip and 5 ms. */
-#define BBR_SMALL_QUEUE_NS (5 * NOPAL_MILLISECOND)
-enum { BBR_SMALL_QUEUE_PART = 4 };
 
 struct bbr_congestion_parameters {
 	int64_t initial;
@@ -96,22 +102,18 @@ struct bbr_congestion {
 	uint64_t rounds;
 	uint64_t round_end; /* bytes delivered that end the round */
 	bool round_began;
-	uint64_t rate_bps[BBR_BANDWIDTH_ROUNDS]; /* largest, by round */
-	uint64_t rate_round;			 /* of the newest entry */
-	uint32_t rate_newest;
+	struct largest_rate rates;
 	uint64_t bandwidth_bps; /* the largest of them */
 	int64_t min_rtt_ns, min_rtt_found_ns;
 
 	struct random_loss loss; /* of slow phases */
+	struct ack_train train;	 /* the first window */
 
-	uint64_t burst_began_delivered; /* acks against the bandwidth */
-	int64_t burst_began_ns;
-	uint64_t burst[2], burst_turn; /* largest: newer, older rounds */
+	struct ack_burst burst;
 
 	uint64_t full_bps;    /* growth is against it */
 	uint32_t full_rounds; /* without growth */
-	uint32_t queue_rounds;
-	int64_t round_rtt_ns; /* least of the round */
+	struct standing_queue queue;
 	bool full;
 
 	enum bbr_mode mode;
@@ -136,14 +138,18 @@ static uint32_t bbr_gain(const struct bbr_congestion *bbr)
 	return BBR_UNITY;
 }
 
+/* Bytes that a rate carries in the least round trip. */
+static uint64_t bbr_carried(const struct bbr_congestion *bbr, uint64_t rate_bps)
+{
+	return nopal_scale(rate_bps, (uint64_t)bbr->min_rtt_ns,
+			   BBR_BYTE_BITS_NS);
+}
+
 /* `percent` of the bandwidth-delay product, in bytes. */
 static uint64_t bbr_product(const struct bbr_congestion *bbr, uint32_t percent)
 {
-	uint64_t bytes =
-		nopal_scale(bbr->bandwidth_bps, (uint64_t)bbr->min_rtt_ns,
-			    BBR_BYTE_BITS_NS);
-
-	return nopal_scale(bytes, percent, BBR_UNITY);
+	return nopal_scale(bbr_carried(bbr, bbr->bandwidth_bps), percent,
+			   BBR_UNITY);
 }
 
 static uint64_t bbr_in_flight(struct nopal_session *session,
@@ -152,10 +158,16 @@ static uint64_t bbr_in_flight(struct nopal_session *session,
 	return (uint64_t)nopal_shared(session, part, BBR_IN_FLIGHT);
 }
 
-static bool bbr_queue_is_small(const struct bbr_congestion *bbr, int64_t rtt_ns)
+/* Is what leaves now surely no more than the bottleneck takes? */
+static bool bbr_is_slow(struct nopal_session *session,
+			const struct nopal_part *part)
 {
-	return rtt_ns - bbr->min_rtt_ns <=
-	       bbr->min_rtt_ns / BBR_SMALL_QUEUE_PART + BBR_SMALL_QUEUE_NS;
+	const struct bbr_congestion *bbr = nopal_state(session, part);
+
+	if (bbr->mode == BBR_STARTUP)
+		return nopal_shared(session, part, BBR_WINDOW) <
+		       (int64_t)bbr_carried(bbr, bbr->train.rate_bps);
+	return bbr->mode == BBR_PROBE_RTT || bbr_gain(bbr) < BBR_UNITY;
 }
 
 /* ------------------------------------------------------- what segments tell */
@@ -166,7 +178,7 @@ static enum nopal_verdict bbr_congestion_on_send(struct nopal_session *session,
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 	uint64_t in_flight = bbr_in_flight(session, part);
-	bool slow = bbr->mode == BBR_PROBE_RTT || bbr_gain(bbr) < BBR_UNITY;
+	bool slow = bbr_is_slow(session, part);
 
 	if (nopal_shared(session, part, BBR_APP_LIMITED))
 		bbr->delivery.limited_until =
@@ -219,21 +231,13 @@ bbr_congestion_on_timeout(struct nopal_session *session,
 
 /* --------------------------------------------------------- what an ack tells */
 
-static void bbr_note_round(struct bbr_congestion *bbr, int64_t rtt_ns)
+static void bbr_note_round(struct bbr_congestion *bbr)
 {
 	bbr->round_began = bbr->delivery.sample.delivered >= bbr->round_end;
 	if (bbr->round_began) {
 		bbr->rounds++;
 		bbr->round_end = bbr->delivery.delivered;
-		if (bbr->round_rtt_ns != NOPAL_NEVER &&
-		    !bbr_queue_is_small(bbr, bbr->round_rtt_ns))
-			bbr->queue_rounds++;
-		else
-			bbr->queue_rounds = 0;
-		bbr->round_rtt_ns = NOPAL_NEVER;
 	}
-	if (rtt_ns > 0 && rtt_ns < bbr->round_rtt_ns)
-		bbr->round_rtt_ns = rtt_ns;
 }
 
 /* True when the least round trip is too old to be believed. */
@@ -266,25 +270,6 @@ static uint64_t bbr_passed(struct nopal_session *session,
 	return random_loss_passed(session, &bbr->loss, delivered, lost);
 }
 
-static void bbr_keep_rate(struct bbr_congestion *bbr, uint64_t rate_bps)
-{
-	uint64_t *newest;
-
-	if (bbr->rate_round != bbr->rounds) {
-		bbr->rate_round = bbr->rounds;
-		bbr->rate_newest =
-			(bbr->rate_newest + 1) % BBR_BANDWIDTH_ROUNDS;
-		bbr->rate_bps[bbr->rate_newest] = 0;
-	}
-	newest = &bbr->rate_bps[bbr->rate_newest];
-	if (rate_bps > *newest)
-		*newest = rate_bps;
-	bbr->bandwidth_bps = 0;
-	for (unsigned i = 0; i < BBR_BANDWIDTH_ROUNDS; i++)
-		if (bbr->rate_bps[i] > bbr->bandwidth_bps)
-			bbr->bandwidth_bps = bbr->rate_bps[i];
-}
-
 static void bbr_note_rate(struct nopal_session *session,
 			  const struct nopal_part *part)
 {
@@ -298,33 +283,17 @@ static void bbr_note_rate(struct nopal_session *session,
 	rate = nopal_scale(bbr_passed(session, part), BBR_BYTE_BITS_NS,
 			   (uint64_t)interval);
 	if (!bbr->delivery.sample.limited || rate >= bbr->bandwidth_bps)
-		bbr_keep_rate(bbr, rate);
+		bbr->bandwidth_bps =
+			largest_rate_keep(&bbr->rates, bbr->rounds, rate);
 }
 
-/* How far acks run ahead of the bandwidth: they come in bursts. */
 static void bbr_note_burst(struct nopal_session *session,
 			   struct bbr_congestion *bbr)
 {
-	int64_t elapsed = session->now_ns - bbr->burst_began_ns;
-	uint64_t acked = bbr->delivery.delivered - bbr->burst_began_delivered;
-	uint64_t expected = nopal_scale(bbr->bandwidth_bps, (uint64_t)elapsed,
-					BBR_BYTE_BITS_NS);
-	uint64_t most = bbr_product(bbr, BBR_UNITY);
-
-	if (bbr->round_began && bbr->rounds % BBR_BURST_ROUNDS == 0) {
-		bbr->burst[1] = bbr->burst[0];
-		bbr->burst[0] = 0;
-	}
-	if (acked <= expected) {
-		bbr->burst_began_ns = session->now_ns;
-		bbr->burst_began_delivered = bbr->delivery.delivered;
-		return;
-	}
-	acked -= expected;
-	if (acked > most)
-		acked = most;
-	if (acked > bbr->burst[0])
-		bbr->burst[0] = acked;
+	if (bbr->round_began && bbr->rounds % BBR_BURST_ROUNDS == 0)
+		ack_burst_turn(&bbr->burst);
+	ack_burst_note(&bbr->burst, session->now_ns, bbr->delivery.delivered,
+		       bbr->bandwidth_bps, bbr_product(bbr, BBR_UNITY));
 }
 
 /* ------------------------------------------------------------------- modes */
@@ -348,6 +317,7 @@ static void bbr_enter_probe_bandwidth(struct nopal_session *session,
 
 static void bbr_check_full(struct bbr_congestion *bbr)
 {
+	bbr->full |= bbr->queue.stands;
 	if (bbr->full || !bbr->round_began || bbr->delivery.sample.limited)
 		return;
 	if (bbr->bandwidth_bps >=
@@ -357,8 +327,7 @@ static void bbr_check_full(struct bbr_congestion *bbr)
 	} else {
 		bbr->full_rounds++;
 	}
-	bbr->full = bbr->full_rounds >= BBR_FULL_ROUNDS ||
-		    bbr->queue_rounds >= BBR_QUEUE_ROUNDS;
+	bbr->full = bbr->full_rounds >= BBR_FULL_ROUNDS;
 }
 
 static void bbr_check_phase(struct nopal_session *session,
@@ -375,7 +344,8 @@ static void bbr_check_phase(struct nopal_session *session,
 		over = over && (in_flight >= bbr_product(bbr, gain) ||
 				elapsed > 2 * bbr->min_rtt_ns);
 	else if (gain < BBR_UNITY)
-		over = over || in_flight <= bbr_product(bbr, BBR_UNITY);
+		over = in_flight <= bbr_product(bbr, BBR_UNITY) ||
+		       elapsed > BBR_SLOW_MOST * bbr->min_rtt_ns;
 	if (over)
 		bbr_enter_phase(session, bbr, bbr->phase + 1);
 }
@@ -453,8 +423,22 @@ static void bbr_set_rate(struct nopal_session *session,
 		base = nopal_scale((uint64_t)set->initial, BBR_BYTE_BITS_NS,
 				   (uint64_t)bbr->min_rtt_ns);
 	rate = nopal_scale(base, bbr_gain(bbr), BBR_UNITY);
+	if (!bbr->full)
+		rate = ack_train_pace(&bbr->train, base, rate);
 	if (rate && (bbr->full || rate > before))
 		nopal_share(session, part, BBR_RATE, (int64_t)rate);
+}
+
+/* While the bandwidth grows, acks run ahead of it in any case: no bursts. */
+static uint64_t bbr_target(const struct bbr_congestion *bbr)
+{
+	if (bbr->mode == BBR_STARTUP && bbr->train.rate_bps)
+		return nopal_scale(
+			bbr_carried(bbr, ack_train_known(&bbr->train,
+							 bbr->bandwidth_bps)),
+			ACK_TRAIN_GAIN, BBR_UNITY);
+	return bbr_product(bbr, BBR_WINDOW_GAIN) +
+	       ack_burst_largest(&bbr->burst);
 }
 
 static void bbr_set_window(struct nopal_session *session,
@@ -464,13 +448,13 @@ static void bbr_set_window(struct nopal_session *session,
 	const struct bbr_congestion *bbr = nopal_state(session, part);
 	uint32_t segment = nopal_body_limit(session);
 	uint64_t window = (uint64_t)nopal_shared(session, part, BBR_WINDOW);
-	uint64_t burst =
-		bbr->burst[0] > bbr->burst[1] ? bbr->burst[0] : bbr->burst[1];
-	uint64_t target = bbr_product(bbr, BBR_WINDOW_GAIN) + burst +
-			  BBR_LEAST_SEGMENTS * (uint64_t)segment;
+	uint64_t target =
+		bbr_target(bbr) + BBR_LEAST_SEGMENTS * (uint64_t)segment;
 
 	if (bbr->full)
 		window = window + acked < target ? window + acked : target;
+	else if (window < bbr_carried(bbr, bbr->train.rate_bps))
+		window += ACK_TRAIN_GROWTH * acked;
 	else if (window < target ||
 		 bbr->delivery.delivered < (uint64_t)set->initial)
 		window += acked;
@@ -495,10 +479,16 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_session *session,
 	old = bbr_note_rtt(bbr, session->now_ns, rtt);
 	if (!bbr->delivery.sample.any)
 		return NOPAL_CONTINUE;
-	bbr_note_round(bbr, rtt);
-	random_loss_end_ack(session, &bbr->loss, !bbr_queue_is_small(bbr, rtt));
+	bbr_note_round(bbr);
+	standing_queue_note(&bbr->queue, session->now_ns, rtt, bbr->min_rtt_ns);
+	random_loss_end_ack(session, &bbr->loss,
+			    !standing_queue_is_small(rtt, bbr->min_rtt_ns));
 	bbr_note_rate(session, part);
 	bbr_note_burst(session, bbr);
+	/* What left before anything arrived left in the first window. */
+	if (!bbr->delivery.sample.delivered)
+		ack_train_note(&bbr->train, session->now_ns,
+			       bbr->delivery.delivered);
 	bbr_check_mode(session, part, old);
 	bbr_set_rate(session, part);
 	bbr_set_window(session, part, ack->newly_acked_bytes);
@@ -512,7 +502,7 @@ static int bbr_congestion_open(struct nopal_session *session,
 	const struct bbr_congestion_parameters *set = nopal_parameters(part);
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
-	bbr->round_rtt_ns = NOPAL_NEVER;
+	standing_queue_begin(&bbr->queue);
 	bbr->min_rtt_found_ns = session->now_ns;
 	nopal_share(session, part, BBR_WINDOW, set->initial);
 	return 0;

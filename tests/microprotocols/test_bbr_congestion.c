@@ -2,8 +2,12 @@
 /* test_bbr_congestion -- bottlenecks of many kinds, and what samples may say. */
 #include "../support/bench.h"
 #include "../support/path.h"
+#include "../../microprotocols/congestion/ack_burst.h"
+#include "../../microprotocols/congestion/ack_train.h"
 #include "../../microprotocols/congestion/delivery_rate.h"
+#include "../../microprotocols/congestion/largest_rate.h"
 #include "../../microprotocols/congestion/random_loss.h"
+#include "../../microprotocols/congestion/standing_queue.h"
 
 extern const struct nopal_microprotocol nopal_bbr_congestion;
 
@@ -68,6 +72,38 @@ static void test_keeps_the_queue_short(void **state)
 	path_run(10 * NOPAL_SECOND);
 	assert_in_range(path_mean_queue_ns(), 0, 8 * MS);
 	assert_in_range(path.queue_most_ns, 0, 25 * MS);
+	path_end();
+}
+
+/* A product is 430 segments: 64 of them tell the rate, and three round trips
+ * are enough to fill it; what startup puts into the queue is less than that. */
+static void test_the_first_window_tells_the_rate(void **state)
+{
+	(void)state;
+	bench_place(&nopal_bbr_congestion);
+	*bench_parameter("initial") = 64 * SEG;
+	*bench_parameter("compensate") = 1;
+	bench_begin();
+	path_begin(100 * MBIT, 25 * MS, 400, 0);
+	path_run(110 * MS);
+	assert_in_range(rate(), 90 * MBIT, 110 * MBIT);
+	path_run(60 * MS);
+	assert_true(path.in_flight > 400 * SEG);
+	path_run(NOPAL_SECOND);
+	assert_int_equal(path.overflowed, 0);
+	path_end();
+}
+
+/* At heavy loss an estimate is a little too large now and then: what that puts
+ * into the queue is gone with the next slow phase. */
+static void test_a_slow_phase_takes_the_queue_away(void **state)
+{
+	(void)state;
+	begin_path(100 * MBIT, 25 * MS, 4000, 20 * PERCENT);
+	path_run(3 * NOPAL_SECOND);
+	forget_queue();
+	assert_in_range(path_percent(20 * NOPAL_SECOND), 97, 103);
+	assert_in_range(path_mean_queue_ns(), 0, 6 * MS);
 	path_end();
 }
 
@@ -304,6 +340,90 @@ static void test_window_is_never_below_four(void **state)
 	bench_close();
 }
 
+/* ------------------------------------------------------------ what acks tell */
+
+static void test_a_train_of_acks_has_the_rate_of_the_bottleneck(void **state)
+{
+	struct ack_train train = { 0 };
+
+	(void)state;
+	/* The first stands for four segments at once, which say nothing. */
+	for (unsigned i = 0; i < ACK_TRAIN_FEW; i++) {
+		assert_int_equal(train.rate_bps, 0);
+		ack_train_note(&train, 50 * MS + i * MS, (4 + i) * 1000);
+	}
+	assert_int_equal(train.rate_bps, 8 * MBIT);
+	/* Many at one moment tell of no rate. */
+	train = (struct ack_train){ 0 };
+	for (unsigned i = 0; i < 2 * ACK_TRAIN_FEW; i++)
+		ack_train_note(&train, 50 * MS, i * 1000);
+	assert_int_equal(train.rate_bps, 0);
+}
+
+static void test_startup_goes_to_the_rate_of_the_train(void **state)
+{
+	struct ack_train train = { 0 };
+
+	(void)state;
+	assert_int_equal(ack_train_pace(&train, 10, 277), 277);
+	train.rate_bps = 1000;
+	assert_int_equal(ack_train_pace(&train, 10, 277), 1000);
+	assert_int_equal(ack_train_pace(&train, 400, 1108), 1108);
+	assert_int_equal(ack_train_pace(&train, 900, 2493), 1500);
+	assert_int_equal(ack_train_pace(&train, 4000, 11080), 6000);
+}
+
+static void test_a_queue_that_stands_a_round_trip(void **state)
+{
+	struct standing_queue queue;
+
+	(void)state;
+	standing_queue_begin(&queue);
+	for (int64_t now = 0; now < 80 * MS; now += MS) {
+		standing_queue_note(&queue, now, 80 * MS, 40 * MS);
+		assert_false(queue.stands);
+	}
+	standing_queue_note(&queue, 80 * MS, 0, 40 * MS);
+	assert_false(queue.stands);
+	standing_queue_note(&queue, 80 * MS, 80 * MS, 40 * MS);
+	assert_true(queue.stands);
+	/* One that met no queue, and it has to last again. */
+	standing_queue_note(&queue, 81 * MS, 55 * MS, 40 * MS);
+	assert_false(queue.stands);
+	standing_queue_note(&queue, 120 * MS, 56 * MS, 40 * MS);
+	assert_false(queue.stands);
+	standing_queue_note(&queue, 176 * MS, 56 * MS, 40 * MS);
+	assert_true(queue.stands);
+}
+
+static void test_the_largest_rate_is_kept_for_ten_rounds(void **state)
+{
+	struct largest_rate rates = { { 0 } };
+
+	(void)state;
+	assert_int_equal(largest_rate_keep(&rates, 1, 500), 500);
+	assert_int_equal(largest_rate_keep(&rates, 1, 300), 500);
+	for (uint64_t round = 2; round <= LARGEST_RATE_ROUNDS; round++)
+		assert_int_equal(largest_rate_keep(&rates, round, 100), 500);
+	assert_int_equal(
+		largest_rate_keep(&rates, LARGEST_RATE_ROUNDS + 1, 100), 100);
+}
+
+static void test_bursts_of_acks_are_remembered_for_two_turns(void **state)
+{
+	struct ack_burst burst = { 0 };
+
+	(void)state;
+	ack_burst_note(&burst, MS, 9000, 8 * MBIT, 5000);
+	assert_int_equal(ack_burst_largest(&burst), 5000);
+	ack_burst_turn(&burst);
+	ack_burst_note(&burst, 10 * MS, 9500, 8 * MBIT, 5000);
+	ack_burst_note(&burst, 11 * MS, 12500, 8 * MBIT, 5000);
+	assert_int_equal(ack_burst_largest(&burst), 5000);
+	ack_burst_turn(&burst);
+	assert_int_equal(ack_burst_largest(&burst), 2000);
+}
+
 /* -------------------------------------------------------------- random loss */
 
 /* Of two departures the later one takes half the time, over and over. */
@@ -418,6 +538,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fills_the_link_whatever_gets_lost),
 		cmocka_unit_test(test_keeps_the_queue_short),
+		cmocka_unit_test(test_the_first_window_tells_the_rate),
+		cmocka_unit_test(test_a_slow_phase_takes_the_queue_away),
 		cmocka_unit_test(test_without_compensation_it_is_bbr),
 		cmocka_unit_test(test_congestive_loss_is_not_made_up_for),
 		cmocka_unit_test(test_random_loss_that_ends_is_forgotten),
@@ -433,6 +555,13 @@ int main(void)
 		cmocka_unit_test(test_the_first_sample_sets_the_pace),
 		cmocka_unit_test(test_too_short_an_interval_is_no_sample),
 		cmocka_unit_test(test_window_is_never_below_four),
+		cmocka_unit_test(
+			test_a_train_of_acks_has_the_rate_of_the_bottleneck),
+		cmocka_unit_test(test_startup_goes_to_the_rate_of_the_train),
+		cmocka_unit_test(test_a_queue_that_stands_a_round_trip),
+		cmocka_unit_test(test_the_largest_rate_is_kept_for_ten_rounds),
+		cmocka_unit_test(
+			test_bursts_of_acks_are_remembered_for_two_turns),
 		cmocka_unit_test(test_overtakers_do_not_make_the_round_trip),
 		cmocka_unit_test(test_in_order_the_newest_is_the_round_trip),
 		cmocka_unit_test(test_random_share),
