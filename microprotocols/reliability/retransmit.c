@@ -2,29 +2,46 @@
 /*
  * retransmit -- send a segment again when it is lost or overdue.
  *
- * Paper:     Bridges et al., CTP, ToN 2007, section III.C and figure 4.
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.C and figure 4; Flach
+ *            et al., Reducing web latency: the virtue of gentle aggression,
+ *            SIGCOMM 2013, section 5 (copies).
  * Differs:   asks the runtime for a new departure instead of clearing and
  *            setting its send bit, so that windows and rates must agree to each
  *            resend; gives up on a segment that was overdue `attempts` times.  A
  *            reported loss shows that the peer lives and is not counted.
+ *            While the network has room and nothing else to carry, a resend
+ *            leaves with copies: at the end of a transfer what is lost again
+ *            costs a round trip each time, and the room costs nothing.
  * Needs:     acknowledgement, segment_numbers.
  * Provides:  reliability.
  * Excludes:  lossy_order (what it skips would be sent again for nothing).
- * Handles:   SEGMENT_TO_NET, SEGMENT_LOST, SEGMENT_TIMEOUT, SEGMENT_RECEIVED.
+ * Handles:   SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT,
+ *            SEGMENT_RECEIVED.
  * Raises:    SEGMENT_RESEND, SESSION_BROKEN.
  * Holds:     send, done, deallocate: keeps the segment until the peer has it.
  * Wire:      nothing.
- * Shares:    writes reliability_unmet: 1, an unseen segment is still needed.
- * Parameters: attempts (default 16): how often one segment may be overdue.
+ * Shares:    writes reliability_unmet: 1, an unseen segment is still needed;
+ *            reads app_limited (optional, 0): 1, nothing else waits to leave.
+ * Parameters: attempts (default 16): how often one segment may be overdue;
+ *            copies (default 0): of a resend, where nothing else waits.
  */
 #include "microprotocol.h"
 
 struct retransmit_parameters {
-	int64_t attempts;
+	int64_t attempts, copies;
 };
 
-enum { RETRANSMIT_UNMET };   /* shared variables */
-enum { RETRANSMIT_OVERDUE }; /* attributes */
+struct retransmit {
+	struct nopal_queue again; /* of which copies may leave */
+};
+
+enum { RETRANSMIT_UNMET, RETRANSMIT_APP_LIMITED }; /* shared variables */
+enum { RETRANSMIT_OVERDUE, RETRANSMIT_COPIES };	   /* attributes */
+enum { RETRANSMIT_COPY };			   /* timers */
+
+/* Between a resend and its copy: what one burst of losses takes is not both, and
+ * where a round trip is shorter the answer comes before the copy. */
+static const int64_t RETRANSMIT_APART_NS = NOPAL_MILLISECOND;
 
 static enum nopal_verdict retransmit_on_to_net(struct nopal_session *session,
 					       const struct nopal_part *part,
@@ -34,11 +51,39 @@ static enum nopal_verdict retransmit_on_to_net(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+static enum nopal_verdict retransmit_on_send(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_segment *segment)
+{
+	struct retransmit *self = nopal_state(session, part);
+
+	if (!nopal_shared(session, part, RETRANSMIT_APP_LIMITED) ||
+	    !nopal_get(segment, part, RETRANSMIT_COPIES))
+		return NOPAL_CONTINUE;
+	if (nopal_queue_push(session, &self->again, segment) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room for a segment that leaves again");
+	else if (!nopal_timer_running(session, part, RETRANSMIT_COPY))
+		nopal_timer_start(session, part, RETRANSMIT_COPY,
+				  session->now_ns + RETRANSMIT_APART_NS);
+	return NOPAL_CONTINUE;
+}
+
+static void retransmit_ask(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_segment *segment)
+{
+	const struct retransmit_parameters *set = nopal_parameters(part);
+
+	nopal_set(segment, part, RETRANSMIT_COPIES, (uint64_t)set->copies);
+	nopal_segment_resend(session, part, segment);
+}
+
 static enum nopal_verdict retransmit_on_lost(struct nopal_session *session,
 					     const struct nopal_part *part,
 					     struct nopal_segment *segment)
 {
-	nopal_segment_resend(session, part, segment);
+	retransmit_ask(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -55,7 +100,7 @@ static enum nopal_verdict retransmit_on_timeout(struct nopal_session *session,
 			session, NOPAL_GAVE_UP,
 			"the peer fell silent: a segment used up its attempts");
 	else
-		nopal_segment_resend(session, part, segment);
+		retransmit_ask(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -68,6 +113,27 @@ static enum nopal_verdict retransmit_on_received(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* A turn of its own, so that gates look at what is asked for here.  What waits
+ * to leave goes before all copies, and takes their chance. */
+static void retransmit_when_copy(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	bool room = nopal_shared(session, part, RETRANSMIT_APP_LIMITED) != 0;
+	struct retransmit *self = nopal_state(session, part);
+	struct nopal_segment *segment;
+
+	while (self->again.count &&
+	       (segment = nopal_queue_first(session, &self->again)) != NULL) {
+		uint64_t copies = nopal_get(segment, part, RETRANSMIT_COPIES);
+
+		nopal_queue_pop(&self->again);
+		if (!room || segment->done || segment->wanted || !copies)
+			continue;
+		nopal_set(segment, part, RETRANSMIT_COPIES, copies - 1);
+		nopal_segment_resend(session, part, segment);
+	}
+}
+
 static const struct nopal_parameter retransmit_table[] = {
 	{ .name = "attempts",
 	  .unit = NOPAL_COUNT,
@@ -77,12 +143,20 @@ static const struct nopal_parameter retransmit_table[] = {
 	  .most = "1000",
 	  .doc = "how often one segment may be overdue before the session "
 		 "gives up" },
+	{ .name = "copies",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct retransmit_parameters, copies),
+	  .initial = "0",
+	  .least = "0",
+	  .most = "7",
+	  .doc = "copies of a resend, where nothing else waits to leave" },
 	{ 0 },
 };
 
 static const struct nopal_binding retransmit_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, retransmit_on_to_net,
 		 .before = "window_mechanism"),
+	NOPAL_ON(SEND_SEGMENT, retransmit_on_send),
 	NOPAL_ON(SEGMENT_LOST, retransmit_on_lost),
 	NOPAL_ON(SEGMENT_TIMEOUT, retransmit_on_timeout),
 	NOPAL_ON(SEGMENT_RECEIVED, retransmit_on_received),
@@ -116,6 +190,10 @@ const struct nopal_microprotocol nopal_retransmit = {
 						 .access = NOPAL_WRITE,
 						 .doc = "timeouts of the "
 							"segment so far" },
+			[RETRANSMIT_COPIES] = { .name = "copies_left",
+						.access = NOPAL_WRITE,
+						.doc = "copies of its resend "
+						       "that may leave" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
@@ -123,6 +201,10 @@ const struct nopal_microprotocol nopal_retransmit = {
 					       1,
 					       "1: an unseen segment is still "
 					       "needed" },
+			[RETRANSMIT_APP_LIMITED] = { "app_limited",
+						     NOPAL_READ_OPTIONAL, 0,
+						     "1: nothing else waits "
+						     "to leave" },
 			{ 0 } },
 	.holds =
 		(const struct nopal_hold[]){
@@ -132,7 +214,12 @@ const struct nopal_microprotocol nopal_retransmit = {
 			{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA,
 			  false },
 			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[RETRANSMIT_COPY] = { "copy", retransmit_when_copy },
+			{ 0 } },
 	.bindings = retransmit_bindings,
 	.raises = (const char *const[]){ "SEGMENT_RESEND", "SESSION_BROKEN",
 					 NULL },
+	.state_size = sizeof(struct retransmit),
 };

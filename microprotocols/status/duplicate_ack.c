@@ -30,6 +30,7 @@ struct duplicate_ack_parameters {
 	int64_t threshold, adapt;
 };
 
+enum { DUPLICATE_ACK_AGAIN };				/* attributes */
 enum { DUPLICATE_ACK_SMOOTHED, DUPLICATE_ACK_MINIMUM }; /* shared variables */
 enum { DUPLICATE_ACK_JUDGE };				/* timers */
 
@@ -71,9 +72,8 @@ static enum nopal_verdict duplicate_ack_on_ack(struct nopal_session *session,
 }
 
 static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes,
-				  const struct nopal_segment *segment)
+				  uint64_t number, int64_t departed_ns)
 {
-	uint64_t number = segment->packet_number;
 	uint32_t at = self->count;
 
 	if (at == votes && number <= self->newest[--at])
@@ -82,7 +82,7 @@ static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes,
 		self->newest[at] = self->newest[at - 1];
 	self->newest[at] = number;
 	if (at == 0)
-		self->newest_ns = segment->departed_ns;
+		self->newest_ns = departed_ns;
 	if (self->count < votes)
 		self->count++;
 }
@@ -105,27 +105,36 @@ static void duplicate_ack_adapt(struct nopal_session *session,
 		self->patience_ns = most_ns;
 }
 
-/* Where the last departure cannot be what arrived, an earlier one did, which
- * was given up too soon. */
+/* Where nothing that left after the loss was found can be what arrived, the
+ * departure that was given up did: too soon.  Else where the last departure
+ * cannot be what arrived, a copy before it did. */
 static enum nopal_verdict
 duplicate_ack_on_received(struct nopal_session *session,
 			  const struct nopal_part *part,
 			  struct nopal_segment *segment)
 {
 	struct duplicate_ack *self = nopal_state(session, part);
+	uint64_t again = nopal_get(segment, part, DUPLICATE_ACK_AGAIN);
+	uint64_t number = segment->packet_number;
 
-	if (segment->wanted || segment->packet_number > self->largest)
+	if (segment->wanted || number > self->largest)
+		number = again;
+	if (again > self->largest)
 		duplicate_ack_adapt(session, part);
-	else
-		duplicate_ack_arrived(self, duplicate_ack_votes(part), segment);
+	else if (number)
+		duplicate_ack_arrived(self, duplicate_ack_votes(part), number,
+				      segment->departed_ns);
 	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------------- judgement */
 
 static void duplicate_ack_lost(struct nopal_session *session,
+			       const struct nopal_part *part,
 			       struct nopal_segment *segment)
 {
+	nopal_set(segment, part, DUPLICATE_ACK_AGAIN,
+		  nopal_next_packet_number(session));
 	nopal_segment_settle(session, segment);
 	nopal_raise_SEGMENT_LOST(session, segment);
 }
@@ -168,7 +177,7 @@ static void duplicate_ack_all(struct nopal_session *session,
 			continue;
 		until_ns = duplicate_ack_until(session, part, segment);
 		if (until_ns <= session->now_ns) {
-			duplicate_ack_lost(session, segment);
+			duplicate_ack_lost(session, part, segment);
 			continue;
 		}
 		if (until_ns < again_ns)
@@ -196,7 +205,7 @@ static void duplicate_ack_floor(struct nopal_session *session,
 	departure = nopal_departure_find(session, segment->packet_number);
 	if (departure && departure->open &&
 	    duplicate_ack_until(session, part, segment) <= session->now_ns)
-		duplicate_ack_lost(session, segment);
+		duplicate_ack_lost(session, part, segment);
 }
 
 /* What enough arrivals have overtaken. */
@@ -281,6 +290,15 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 			{ 0 } },
 	.parameters_size = sizeof(struct duplicate_ack_parameters),
 	.parameters = duplicate_ack_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[DUPLICATE_ACK_AGAIN] = { .name = "found_lost_at",
+						  .access = NOPAL_WRITE,
+						  .kinds = NOPAL_CARRIED,
+						  .doc = "first packet number "
+							 "after its loss was "
+							 "found" },
+			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
 			[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns",

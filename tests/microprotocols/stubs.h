@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stubs.h -- microprotocols of tests alone: `stub_ack` is an acknowledgement that
- * reports nothing by itself, `stub_gate` holds a send bit until a test opens it.
+ * reports nothing by itself, `stub_gate` holds a send bit until a test opens it,
+ * `stub_room` says whether the network has room for more.
  */
 #ifndef NOPAL_TEST_STUBS_H
 #define NOPAL_TEST_STUBS_H
@@ -47,11 +48,26 @@ static const struct nopal_microprotocol stub_gate = {
 		},
 };
 
+/* Says whether the network has room and nothing waits for it. */
+static const struct nopal_microprotocol stub_room = {
+	.abi = NOPAL_ABI,
+	.name = "stub_room",
+	.family = "congestion",
+	.summary = "room on the network, as a test says",
+	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			{ "app_limited", NOPAL_WRITE, 1, "1: there is room" },
+			{ 0 },
+		},
+};
+
 static inline int stubs_register(void **state)
 {
 	(void)state;
 	rig_add(&stub_ack);
 	rig_add(&stub_gate);
+	rig_add(&stub_room);
 	return 0;
 }
 

@@ -14,6 +14,8 @@
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\nstub_ack " \
 	"{}\n"
 
+#define COPIES BASE "retransmit { copies = 2 }\nstub_room {}\n"
+
 static struct rig rig;
 
 /* Opens a pair and sends one message; its segment. */
@@ -113,6 +115,64 @@ static void test_a_gate_sees_each_resend(void **state)
 	rig_close(&rig);
 }
 
+/* Each resend leaves with two copies; what was not lost has none. */
+static void test_copies_leave_where_there_is_room(void **state)
+{
+	struct nopal_segment *segment = one_sent(COPIES);
+
+	(void)state;
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 1);
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	assert_int_equal(segment->departures, 2);
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 4);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 7);
+	rig_close(&rig);
+}
+
+static void test_no_copy_takes_the_room_of_others(void **state)
+{
+	struct nopal_segment *segment = one_sent(COPIES);
+	struct nopal_session *session = rig.opener.session;
+
+	(void)state;
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	nopal_share(session, rig_part(session, "stub_room"), 0, 0);
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 2);
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	nopal_share(session, rig_part(session, "stub_room"), 0, 1);
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 3);
+	rig_close(&rig);
+}
+
+/* Nor does what arrived in the meantime leave again, or what waits for a gate. */
+static void test_no_copy_of_what_arrived_or_waits(void **state)
+{
+	struct nopal_segment *segment = one_sent(COPIES);
+
+	(void)state;
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	segment->fate = NOPAL_ARRIVED;
+	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(counters()->resends, 1);
+	assert_int_equal(counters()->refused_sends, 0);
+	rig_close(&rig);
+	segment = one_sent(COPIES "stub_gate {}\n");
+	stub_open_gate(&rig, segment);
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	stub_open_gate(&rig, segment);
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 2);
+	rig_close(&rig);
+}
+
 /* Redundancy keeps a segment beyond its end: it does not leave again. */
 static void test_no_send_after_done(void **state)
 {
@@ -186,6 +246,9 @@ int main(void)
 		cmocka_unit_test(test_received_lets_it_go),
 		cmocka_unit_test(test_it_gives_up_after_attempts),
 		cmocka_unit_test(test_a_gate_sees_each_resend),
+		cmocka_unit_test(test_copies_leave_where_there_is_room),
+		cmocka_unit_test(test_no_copy_takes_the_room_of_others),
+		cmocka_unit_test(test_no_copy_of_what_arrived_or_waits),
 		cmocka_unit_test(test_no_send_after_done),
 		cmocka_unit_test(test_what_is_unseen_is_needed),
 		cmocka_unit_test(test_relations),
