@@ -33,9 +33,11 @@
  *            (4) A timeout during which nothing at all was delivered closes the
  *            window to four segments, which then opens as acks arrive.
  *            (5) The window allows for the largest ack burst of late.
- *            (6) The least round trip takes four samples in a row, so that
- *            one packet that jumped the queue does not starve the window; where
- *            packets overtake, the largest of 64 segments.
+ *            (6) The least round trip is one that most packets have, not that of
+ *            one that jumped the queue (least_rtt.h).  Where packets or acks
+ *            overtake, startup begins again, for what it was told is void; what
+ *            an ack tells early is no bandwidth, and a loss that was none is
+ *            taken back.
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
@@ -52,10 +54,12 @@
 #include "ack_burst.h"
 #include "ack_train.h"
 #include "delivery_rate.h"
+#include "full_pipe.h"
 #include "largest_rate.h"
+#include "least_rtt.h"
 #include "random_loss.h"
-#include "standing_queue.h"
 
+enum { BBR_LATE = DELIVERY_NEXT }; /* attributes */
 enum {
 	BBR_WINDOW,
 	BBR_RATE,
@@ -81,13 +85,12 @@ enum {
 	BBR_SLOW_PHASE = 1,
 	BBR_BURST_ROUNDS = 5,
 	BBR_SLOW_MOST = 4, /* least round trips */
-	BBR_FULL_ROUNDS = 3,
-	BBR_FULL_GROWTH = 125,
 	BBR_LEAST_SEGMENTS = 4,
+	BBR_EARLY_PART = 8,
+	BBR_EARLY_SEGMENTS = 16,
 };
 static const uint8_t bbr_phase_gain[BBR_PHASES] = { 125, 75,  100, 100,
 						    100, 100, 100, 100 };
-#define BBR_MIN_RTT_NS	 (10 * NOPAL_SECOND)
 #define BBR_PROBE_RTT_NS (200 * NOPAL_MILLISECOND)
 #define BBR_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
 
@@ -104,17 +107,14 @@ struct bbr_congestion {
 	bool round_began;
 	struct largest_rate rates;
 	uint64_t bandwidth_bps; /* the largest of them */
-	int64_t min_rtt_ns, min_rtt_found_ns;
+	struct least_rtt least;
 
 	struct random_loss loss; /* of slow phases */
 	struct ack_train train;	 /* the first window */
 
 	struct ack_burst burst;
 
-	uint64_t full_bps;    /* growth is against it */
-	uint32_t full_rounds; /* without growth */
-	struct standing_queue queue;
-	bool full;
+	struct full_pipe pipe;
 
 	enum bbr_mode mode;
 	uint32_t phase;
@@ -141,8 +141,7 @@ static uint32_t bbr_gain(const struct bbr_congestion *bbr)
 /* Bytes that a rate carries in the least round trip. */
 static uint64_t bbr_carried(const struct bbr_congestion *bbr, uint64_t rate_bps)
 {
-	return nopal_scale(rate_bps, (uint64_t)bbr->min_rtt_ns,
-			   BBR_BYTE_BITS_NS);
+	return nopal_scale(rate_bps, (uint64_t)bbr->least.ns, BBR_BYTE_BITS_NS);
 }
 
 /* `percent` of the bandwidth-delay product, in bytes. */
@@ -187,17 +186,34 @@ static enum nopal_verdict bbr_congestion_on_send(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* It turned out that packets overtake: what the first ones told is void. */
+static void bbr_begin_again(struct bbr_congestion *bbr)
+{
+	bbr->train.rate_bps = 0;
+	full_pipe_begin(&bbr->pipe);
+	bbr->mode = BBR_STARTUP;
+}
+
 static enum nopal_verdict
 bbr_congestion_on_received(struct nopal_session *session,
 			   const struct nopal_part *part,
 			   struct nopal_segment *segment)
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
+	int64_t late_ns = nopal_has(part, BBR_LATE)
+				  ? (int64_t)nopal_get(segment, part, BBR_LATE)
+				  : 0;
 
-	/* What was the least until then may be an overtaker's. */
-	if (delivery_note_rtt(session, &bbr->delivery, segment))
-		bbr->min_rtt_ns = session->now_ns - segment->departed_ns;
-	delivery_take(session, part, &bbr->delivery, segment, bbr->min_rtt_ns);
+	if (late_ns)
+		delivery_undo_loss(&bbr->delivery, segment);
+	else if (segment->departures == 1)
+		late_ns = segment->departed_ns;
+	if (late_ns && least_rtt_segment(&bbr->least, session->now_ns - late_ns,
+					 segment->packet_number))
+		bbr_begin_again(bbr);
+	delivery_take(session, part, &bbr->delivery, segment,
+		      least_rtt_age(&bbr->least, nopal_shared(session, part,
+							      BBR_LATEST_RTT)));
 	if (delivery_is_marked(part, segment))
 		random_loss_count(&bbr->loss, segment, false);
 	return NOPAL_CONTINUE;
@@ -240,19 +256,15 @@ static void bbr_note_round(struct bbr_congestion *bbr)
 	}
 }
 
-/* True when the least round trip is too old to be believed. */
-static bool bbr_note_rtt(struct bbr_congestion *bbr, int64_t now_ns,
-			 int64_t rtt_ns)
+/* Where acks overtake, how much of an ack may have come early: others would have
+ * told of it in the same time.  Elsewhere nothing is early. */
+static uint64_t bbr_early(struct nopal_session *session,
+			  const struct bbr_congestion *bbr)
 {
-	bool old = now_ns > bbr->min_rtt_found_ns + BBR_MIN_RTT_NS;
-
-	rtt_ns = delivery_usual_rtt(&bbr->delivery, rtt_ns);
-	if (rtt_ns > 0 &&
-	    (old || !bbr->min_rtt_ns || rtt_ns <= bbr->min_rtt_ns)) {
-		bbr->min_rtt_ns = rtt_ns;
-		bbr->min_rtt_found_ns = now_ns;
-	}
-	return old;
+	if (!bbr->least.overtakes)
+		return UINT64_MAX;
+	return bbr_product(bbr, BBR_UNITY) / BBR_EARLY_PART +
+	       BBR_EARLY_SEGMENTS * (uint64_t)nopal_body_limit(session);
 }
 
 /* What the bottleneck passed in the interval of the sample. */
@@ -262,8 +274,8 @@ static uint64_t bbr_passed(struct nopal_session *session,
 	const struct bbr_congestion_parameters *set = nopal_parameters(part);
 	const struct bbr_congestion *bbr = nopal_state(session, part);
 	uint64_t delivered =
-		bbr->delivery.delivered - bbr->delivery.sample.delivered;
-	uint64_t lost = bbr->delivery.lost - bbr->delivery.sample.lost;
+		delivery_amount(&bbr->delivery, bbr_early(session, bbr));
+	uint64_t lost = delivery_lost(&bbr->delivery);
 
 	if (!set->compensate)
 		return delivered;
@@ -278,7 +290,7 @@ static void bbr_note_rate(struct nopal_session *session,
 	uint64_t rate;
 
 	/* Shorter than any round trip: it was an earlier departure's ack. */
-	if (interval <= 0 || interval < bbr->min_rtt_ns)
+	if (interval <= 0 || interval < bbr->least.ns)
 		return;
 	rate = nopal_scale(bbr_passed(session, part), BBR_BYTE_BITS_NS,
 			   (uint64_t)interval);
@@ -315,21 +327,6 @@ static void bbr_enter_probe_bandwidth(struct nopal_session *session,
 	bbr_enter_phase(session, bbr, skip < BBR_SLOW_PHASE ? skip : skip + 1);
 }
 
-static void bbr_check_full(struct bbr_congestion *bbr)
-{
-	bbr->full |= bbr->queue.stands;
-	if (bbr->full || !bbr->round_began || bbr->delivery.sample.limited)
-		return;
-	if (bbr->bandwidth_bps >=
-	    nopal_scale(bbr->full_bps, BBR_FULL_GROWTH, BBR_UNITY)) {
-		bbr->full_bps = bbr->bandwidth_bps;
-		bbr->full_rounds = 0;
-	} else {
-		bbr->full_rounds++;
-	}
-	bbr->full = bbr->full_rounds >= BBR_FULL_ROUNDS;
-}
-
 static void bbr_check_phase(struct nopal_session *session,
 			    const struct nopal_part *part)
 {
@@ -337,15 +334,15 @@ static void bbr_check_phase(struct nopal_session *session,
 	int64_t elapsed = session->now_ns - bbr->phase_began_ns;
 	uint64_t in_flight = bbr_in_flight(session, part);
 	uint32_t gain = bbr_gain(bbr);
-	bool over = elapsed > bbr->min_rtt_ns;
+	bool over = elapsed > bbr->least.ns;
 
 	/* The fast phase has to reach its flight, the slow one its end. */
 	if (gain > BBR_UNITY)
 		over = over && (in_flight >= bbr_product(bbr, gain) ||
-				elapsed > 2 * bbr->min_rtt_ns);
+				elapsed > 2 * bbr->least.ns);
 	else if (gain < BBR_UNITY)
 		over = in_flight <= bbr_product(bbr, BBR_UNITY) ||
-		       elapsed > BBR_SLOW_MOST * bbr->min_rtt_ns;
+		       elapsed > BBR_SLOW_MOST * bbr->least.ns;
 	if (over)
 		bbr_enter_phase(session, bbr, bbr->phase + 1);
 }
@@ -353,8 +350,8 @@ static void bbr_check_phase(struct nopal_session *session,
 static void bbr_leave_probe_rtt(struct nopal_session *session,
 				struct bbr_congestion *bbr)
 {
-	bbr->min_rtt_found_ns = session->now_ns;
-	if (bbr->full)
+	bbr->least.found_ns = session->now_ns;
+	if (bbr->pipe.full)
 		bbr_enter_probe_bandwidth(session, bbr);
 	else
 		bbr->mode = BBR_STARTUP;
@@ -391,8 +388,10 @@ static void bbr_check_mode(struct nopal_session *session,
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
-	bbr_check_full(bbr);
-	if (bbr->mode == BBR_STARTUP && bbr->full)
+	full_pipe_note(&bbr->pipe,
+		       bbr->round_began && !bbr->delivery.sample.limited,
+		       bbr->bandwidth_bps);
+	if (bbr->mode == BBR_STARTUP && bbr->pipe.full)
 		bbr->mode = BBR_DRAIN;
 	if (bbr->mode == BBR_DRAIN &&
 	    bbr_in_flight(session, part) <= bbr_product(bbr, BBR_UNITY))
@@ -419,13 +418,13 @@ static void bbr_set_rate(struct nopal_session *session,
 	uint64_t base = bbr->bandwidth_bps;
 	uint64_t rate;
 
-	if (!before && bbr->min_rtt_ns)
+	if (!before && bbr->least.ns)
 		base = nopal_scale((uint64_t)set->initial, BBR_BYTE_BITS_NS,
-				   (uint64_t)bbr->min_rtt_ns);
+				   (uint64_t)bbr->least.ns);
 	rate = nopal_scale(base, bbr_gain(bbr), BBR_UNITY);
-	if (!bbr->full)
+	if (!bbr->pipe.full)
 		rate = ack_train_pace(&bbr->train, base, rate);
-	if (rate && (bbr->full || rate > before))
+	if (rate && (bbr->pipe.full || rate > before))
 		nopal_share(session, part, BBR_RATE, (int64_t)rate);
 }
 
@@ -437,6 +436,8 @@ static uint64_t bbr_target(const struct bbr_congestion *bbr)
 			bbr_carried(bbr, ack_train_known(&bbr->train,
 							 bbr->bandwidth_bps)),
 			ACK_TRAIN_GAIN, BBR_UNITY);
+	if (bbr->mode == BBR_STARTUP && bbr->least.overtakes)
+		return bbr_product(bbr, BBR_STARTUP_GAIN);
 	return bbr_product(bbr, BBR_WINDOW_GAIN) +
 	       ack_burst_largest(&bbr->burst);
 }
@@ -451,7 +452,7 @@ static void bbr_set_window(struct nopal_session *session,
 	uint64_t target =
 		bbr_target(bbr) + BBR_LEAST_SEGMENTS * (uint64_t)segment;
 
-	if (bbr->full)
+	if (bbr->pipe.full)
 		window = window + acked < target ? window + acked : target;
 	else if (window < bbr_carried(bbr, bbr->train.rate_bps))
 		window += ACK_TRAIN_GROWTH * acked;
@@ -465,6 +466,27 @@ static void bbr_set_window(struct nopal_session *session,
 	nopal_share(session, part, BBR_WINDOW, (int64_t)window);
 }
 
+/* From the sample of an ack; `rtt_ns`: its round trip, or 0. */
+static void bbr_learn(struct nopal_session *session,
+		      const struct nopal_part *part, int64_t rtt_ns, bool old)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+
+	bbr_note_round(bbr);
+	standing_queue_note(&bbr->pipe.queue, session->now_ns, rtt_ns,
+			    bbr->least.ns);
+	random_loss_end_ack(session, &bbr->loss,
+			    !standing_queue_is_small(rtt_ns, bbr->least.ns));
+	bbr_note_rate(session, part);
+	bbr_note_burst(session, bbr);
+	/* What left before anything arrived left in the first window. */
+	if (!bbr->delivery.sample.delivered && !bbr->least.overtakes)
+		ack_train_note(&bbr->train, session->now_ns,
+			       bbr->delivery.delivered);
+	bbr_check_mode(session, part, old);
+	bbr_set_rate(session, part);
+}
+
 static enum nopal_verdict bbr_congestion_on_ack(struct nopal_session *session,
 						const struct nopal_part *part,
 						struct nopal_ack *ack)
@@ -474,25 +496,13 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_session *session,
 	int64_t rtt = timed ? nopal_shared(session, part, BBR_LATEST_RTT) : 0;
 	bool old;
 
-	if (ack->largest > bbr->delivery.largest_number)
-		bbr->delivery.largest_number = ack->largest;
-	old = bbr_note_rtt(bbr, session->now_ns, rtt);
-	if (!bbr->delivery.sample.any)
-		return NOPAL_CONTINUE;
-	bbr_note_round(bbr);
-	standing_queue_note(&bbr->queue, session->now_ns, rtt, bbr->min_rtt_ns);
-	random_loss_end_ack(session, &bbr->loss,
-			    !standing_queue_is_small(rtt, bbr->min_rtt_ns));
-	bbr_note_rate(session, part);
-	bbr_note_burst(session, bbr);
-	/* What left before anything arrived left in the first window. */
-	if (!bbr->delivery.sample.delivered)
-		ack_train_note(&bbr->train, session->now_ns,
-			       bbr->delivery.delivered);
-	bbr_check_mode(session, part, old);
-	bbr_set_rate(session, part);
+	if (least_rtt_ack(&bbr->least, ack))
+		bbr_begin_again(bbr);
+	old = least_rtt_take(&bbr->least, session->now_ns, rtt);
+	if (bbr->delivery.sample.any)
+		bbr_learn(session, part, rtt, old);
 	bbr_set_window(session, part, ack->newly_acked_bytes);
-	bbr->delivery.sample.any = false;
+	delivery_end_ack(&bbr->delivery);
 	return NOPAL_CONTINUE;
 }
 
@@ -502,8 +512,8 @@ static int bbr_congestion_open(struct nopal_session *session,
 	const struct bbr_congestion_parameters *set = nopal_parameters(part);
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
-	standing_queue_begin(&bbr->queue);
-	bbr->min_rtt_found_ns = session->now_ns;
+	full_pipe_begin(&bbr->pipe);
+	bbr->least.found_ns = session->now_ns;
 	nopal_share(session, part, BBR_WINDOW, set->initial);
 	return 0;
 }
@@ -527,7 +537,7 @@ static const struct nopal_parameter bbr_congestion_table[] = {
 static const struct nopal_binding bbr_congestion_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, bbr_congestion_on_send, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_RECEIVED, bbr_congestion_on_received,
-		 .kinds = NOPAL_CARRIED),
+		 .kinds = NOPAL_CARRIED, .after = "loss_detection"),
 	/* Before what is lost leaves again and is stamped anew. */
 	NOPAL_ON(SEGMENT_LOST, bbr_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
@@ -557,7 +567,11 @@ const struct nopal_microprotocol nopal_bbr_congestion = {
 	.parameters_size = sizeof(struct bbr_congestion_parameters),
 	.parameters = bbr_congestion_table,
 	.attributes =
-		(const struct nopal_attribute[]){ DELIVERY_ATTRIBUTES, { 0 } },
+		(const struct nopal_attribute[]){
+			DELIVERY_ATTRIBUTES,
+			[BBR_LATE] = { .name = "late_left_ns",
+				       .access = NOPAL_READ_OPTIONAL },
+			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
 			[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE,

@@ -49,29 +49,18 @@ enum {
 				     .doc = "departure that began the "        \
 					    "sample's interval" }
 
-enum {
-	DELIVERY_RTT_SAMPLES = 4, /* in a row that a least round trip takes */
-	DELIVERY_RTT_BATCH = 64,  /* segments, where packets overtake */
-};
-
 struct delivery {
 	uint64_t delivered, lost; /* bytes, ever */
 	int64_t delivered_ns;
 	int64_t first_sent_ns;	/* begins the next sample's interval */
 	uint64_t limited_until; /* below this much delivered, samples are
 				   small because the application was */
-	int64_t recent_rtt_ns[DELIVERY_RTT_SAMPLES];
-	uint32_t newest_rtt;
-	uint64_t largest_number; /* packet that earlier acks reported */
-	bool overtakes;		 /* a later one came before an earlier one */
-	uint32_t batch;		 /* segments in it */
-	int64_t batch_rtt_ns;	 /* their largest round trip */
-	int64_t usual_rtt_ns;	 /* of a whole batch, to be taken; or 0 */
 	/* The sample of the ack in work: of its segment that left last. */
 	struct delivery_sample {
 		bool any, limited;
 		uint64_t packet_number;
 		uint64_t delivered, lost; /* before it left */
+		uint64_t early;		  /* bytes of the ack */
 		int64_t delivered_ns, first_sent_ns, sent_ns;
 	} sample;
 };
@@ -119,6 +108,8 @@ static inline void delivery_take(struct nopal_session *session,
 
 	delivery->delivered += segment->body.length;
 	delivery->delivered_ns = session->now_ns;
+	if (age < least_rtt_ns)
+		sample->early += segment->body.length;
 	if (age < least_rtt_ns ||
 	    (sample->any && segment->packet_number < sample->packet_number))
 		return;
@@ -134,6 +125,14 @@ static inline void delivery_take(struct nopal_session *session,
 	sample->sent_ns = segment->departed_ns;
 }
 
+/* What was counted as lost has arrived. */
+static inline void delivery_undo_loss(struct delivery *delivery,
+				      const struct nopal_segment *segment)
+{
+	if (delivery->lost >= segment->body.length)
+		delivery->lost -= segment->body.length;
+}
+
 /* Was nothing at all delivered since the segment left? */
 static inline bool delivery_is_silent(const struct nopal_part *part,
 				      const struct delivery *delivery,
@@ -142,6 +141,34 @@ static inline bool delivery_is_silent(const struct nopal_part *part,
 	return nopal_get(segment, part, DELIVERY_BEFORE) >>
 		       DELIVERY_FLAG_BITS ==
 	       delivery->delivered;
+}
+
+/* Forget the sample: the next ack has its own. */
+static inline void delivery_end_ack(struct delivery *delivery)
+{
+	delivery->sample.any = false;
+	delivery->sample.early = 0;
+}
+
+/* What was delivered in the interval of the sample.  Where acks overtake, one
+ * that does by far, by more than `burst`, tells of more than that: of what came
+ * early. */
+static inline uint64_t delivery_amount(const struct delivery *delivery,
+				       uint64_t burst)
+{
+	uint64_t bytes = delivery->delivered - delivery->sample.delivered;
+	uint64_t early = delivery->sample.early;
+
+	if (early <= burst)
+		return bytes;
+	return bytes > early ? bytes - early : 0;
+}
+
+static inline uint64_t delivery_lost(const struct delivery *delivery)
+{
+	return delivery->lost > delivery->sample.lost
+		       ? delivery->lost - delivery->sample.lost
+		       : 0;
 }
 
 /* The interval of the sample; its departure begins the next one. */
@@ -154,60 +181,6 @@ static inline int64_t delivery_interval(struct nopal_session *session,
 
 	delivery->first_sent_ns = sample->sent_ns;
 	return acked_in > sent_in ? acked_in : sent_in;
-}
-
-/* The largest of the last few round trips: that of a packet that jumped the
- * queue is true, but no other will have it. */
-static inline int64_t delivery_steady_rtt(struct delivery *delivery,
-					  int64_t rtt_ns)
-{
-	int64_t largest = rtt_ns;
-
-	delivery->newest_rtt =
-		(delivery->newest_rtt + 1) % DELIVERY_RTT_SAMPLES;
-	delivery->recent_rtt_ns[delivery->newest_rtt] = rtt_ns;
-	for (unsigned i = 0; i < DELIVERY_RTT_SAMPLES; i++)
-		if (delivery->recent_rtt_ns[i] > largest)
-			largest = delivery->recent_rtt_ns[i];
-	return largest;
-}
-
-/* A packet that overtakes is the newest of its ack, so where packets overtake,
- * round trips of the newest are too short: there, each segment counts.  True
- * when that turns out. */
-static inline bool delivery_note_rtt(struct nopal_session *session,
-				     struct delivery *delivery,
-				     const struct nopal_segment *segment)
-{
-	int64_t age = session->now_ns - segment->departed_ns;
-	bool first;
-
-	if (segment->departures != 1)
-		return false;
-	if (age > delivery->batch_rtt_ns)
-		delivery->batch_rtt_ns = age;
-	if (++delivery->batch == DELIVERY_RTT_BATCH) {
-		delivery->usual_rtt_ns = delivery->batch_rtt_ns;
-		delivery->batch_rtt_ns = 0;
-		delivery->batch = 0;
-	}
-	if (segment->packet_number >= delivery->largest_number)
-		return false;
-	first = !delivery->overtakes;
-	delivery->overtakes = true;
-	return first;
-}
-
-/* A round trip that others will have too; 0: not known now. */
-static inline int64_t delivery_usual_rtt(struct delivery *delivery,
-					 int64_t rtt_ns)
-{
-	int64_t usual_ns = delivery->usual_rtt_ns;
-
-	delivery->usual_rtt_ns = 0;
-	if (delivery->overtakes)
-		return usual_ns;
-	return rtt_ns > 0 ? delivery_steady_rtt(delivery, rtt_ns) : 0;
 }
 
 #endif

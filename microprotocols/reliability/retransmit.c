@@ -4,7 +4,7 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.C and figure 4; Flach
  *            et al., Reducing web latency: the virtue of gentle aggression,
- *            SIGCOMM 2013, section 5 (copies).
+ *            SIGCOMM 2013 (copies).
  * Differs:   asks the runtime for a new departure instead of clearing and
  *            setting its send bit, so that windows and rates must agree to each
  *            resend; gives up on a segment that was overdue `attempts` times.  A

@@ -7,10 +7,12 @@
  * Differs:   counts departures that overtook one instead of acknowledgements:
  *            what the peer acknowledges in one stroke is not undercounted, a
  *            resend can be found lost too, after a round trip, and one that
- *            jumped far ahead makes no others lost.  Where a resend turns out
- *            to have been for nothing, the path reorders: from then on it waits
- *            longer, in steps of a quarter of the shortest round trip, up to a
- *            whole one.
+ *            jumped far ahead makes no others lost.  Where a departure arrives
+ *            after later ones had, the path reorders: from then on an overtaken
+ *            one gets that much time and a quarter more.
+ *            How far the path reorders is measured, not tried out by resends
+ *            that were for nothing (DSACK in RFC 8985), and forgotten when it
+ *            was not seen for 32 to 64 round trips.
  * Needs:     acknowledgement.
  * Provides:  loss_detection.
  * Excludes:  nothing.
@@ -18,8 +20,7 @@
  * Raises:    SEGMENT_LOST.
  * Holds:     nothing.
  * Wire:      nothing.
- * Shares:    reads smoothed_rtt_ns, minimum_rtt_ns (optional, 0): without them
- *            it does not adapt.
+ * Shares:    reads smoothed_rtt_ns (optional, 0): without it, no adapting.
  * Parameters: threshold (default 3): departures that overtook one before it
  *            counts as lost;
  *            adapt (default on): wait longer where the path reorders.
@@ -30,21 +31,30 @@ struct duplicate_ack_parameters {
 	int64_t threshold, adapt;
 };
 
-enum { DUPLICATE_ACK_AGAIN };				/* attributes */
-enum { DUPLICATE_ACK_SMOOTHED, DUPLICATE_ACK_MINIMUM }; /* shared variables */
-enum { DUPLICATE_ACK_JUDGE };				/* timers */
+enum { DUPLICATE_ACK_AGAIN, DUPLICATE_ACK_LEFT_NS }; /* attributes */
+enum { DUPLICATE_ACK_SMOOTHED };		     /* shared variables */
+enum { DUPLICATE_ACK_JUDGE };			     /* timers */
 
 enum {
 	DUPLICATE_ACK_NEWEST = 16, /* arrivals that are remembered */
-	DUPLICATE_ACK_STEPS = 4,   /* of patience in a round trip */
+	DUPLICATE_ACK_MARGIN = 4,  /* patience: a quarter more than was seen */
+	DUPLICATE_ACK_MEMORY = 32, /* round trips until half is forgotten */
 };
 
 struct duplicate_ack {
-	uint64_t largest;    /* packet number that the peer reported */
-	uint64_t adapted_at; /* packets that had left when patience grew last */
+	uint64_t largest;  /* packet number that the peer reported */
+	int64_t sent_ns;   /* its departure */
+	uint64_t before;   /* `largest` until this ack */
+	int64_t before_ns; /* `sent_ns` until then */
+	bool complete;	   /* that ack told of all arrivals */
+	bool selective;	   /* the peer reports what lies above the floor */
+
+	int64_t late_ns, late_before_ns; /* most of late, and before that */
+	uint64_t round_end;		 /* packet that ends the round trip */
+	uint32_t rounds;
 	int64_t patience_ns; /* with departures that were overtaken */
-	int64_t newest_ns;   /* departure of the newest arrival */
-	bool selective;	     /* the peer reports what lies above the floor */
+
+	int64_t newest_ns; /* departure of the newest arrival */
 	uint32_t count;
 	uint64_t newest[DUPLICATE_ACK_NEWEST]; /* that arrived, largest first */
 };
@@ -60,14 +70,50 @@ static uint32_t duplicate_ack_votes(const struct nopal_part *part)
 						     : DUPLICATE_ACK_NEWEST;
 }
 
+static void duplicate_ack_set_patience(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	const struct duplicate_ack_parameters *set = nopal_parameters(part);
+	struct duplicate_ack *self = nopal_state(session, part);
+	bool timed = nopal_shared(session, part, DUPLICATE_ACK_SMOOTHED) != 0;
+	int64_t late_ns = self->late_ns > self->late_before_ns
+				  ? self->late_ns
+				  : self->late_before_ns;
+
+	self->patience_ns = 0;
+	if (set->adapt && timed)
+		self->patience_ns = late_ns + late_ns / DUPLICATE_ACK_MARGIN;
+}
+
+/* What was seen is forgotten by halves. */
+static void duplicate_ack_end_round(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	struct duplicate_ack *self = nopal_state(session, part);
+
+	self->round_end = nopal_next_packet_number(session);
+	if (++self->rounds < DUPLICATE_ACK_MEMORY)
+		return;
+	self->rounds = 0;
+	self->late_before_ns = self->late_ns;
+	self->late_ns = 0;
+	duplicate_ack_set_patience(session, part);
+}
+
 static enum nopal_verdict duplicate_ack_on_ack(struct nopal_session *session,
 					       const struct nopal_part *part,
 					       struct nopal_ack *ack)
 {
 	struct duplicate_ack *self = nopal_state(session, part);
 
-	if (ack->largest > self->largest)
-		self->largest = ack->largest;
+	self->before = self->largest;
+	self->before_ns = self->sent_ns;
+	if (ack->largest <= self->largest)
+		return NOPAL_CONTINUE;
+	self->largest = ack->largest;
+	self->sent_ns = ack->largest_sent_ns;
+	if (self->largest >= self->round_end)
+		duplicate_ack_end_round(session, part);
 	return NOPAL_CONTINUE;
 }
 
@@ -87,22 +133,16 @@ static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes,
 		self->count++;
 }
 
-/* At most once a round trip. */
-static void duplicate_ack_adapt(struct nopal_session *session,
-				const struct nopal_part *part)
+/* It left at `left_ns` and came after what had left at `before_ns`. */
+static void duplicate_ack_late(struct nopal_session *session,
+			       const struct nopal_part *part, int64_t left_ns)
 {
-	const struct duplicate_ack_parameters *set = nopal_parameters(part);
 	struct duplicate_ack *self = nopal_state(session, part);
-	int64_t most_ns = nopal_shared(session, part, DUPLICATE_ACK_SMOOTHED);
 
-	if (!set->adapt || self->largest < self->adapted_at)
+	if (self->before_ns - left_ns <= self->late_ns)
 		return;
-	self->adapted_at = nopal_next_packet_number(session);
-	self->patience_ns +=
-		nopal_shared(session, part, DUPLICATE_ACK_MINIMUM) /
-		DUPLICATE_ACK_STEPS;
-	if (self->patience_ns > most_ns)
-		self->patience_ns = most_ns;
+	self->late_ns = self->before_ns - left_ns;
+	duplicate_ack_set_patience(session, part);
 }
 
 /* Where nothing that left after the loss was found can be what arrived, the
@@ -119,9 +159,16 @@ duplicate_ack_on_received(struct nopal_session *session,
 
 	if (segment->wanted || number > self->largest)
 		number = again;
-	if (again > self->largest)
-		duplicate_ack_adapt(session, part);
-	else if (number)
+	if (again > self->largest) {
+		duplicate_ack_late(session, part,
+				   (int64_t)nopal_get(segment, part,
+						      DUPLICATE_ACK_LEFT_NS));
+		return NOPAL_CONTINUE;
+	}
+	nopal_set(segment, part, DUPLICATE_ACK_LEFT_NS, 0);
+	if (segment->departures == 1 && self->complete && number < self->before)
+		duplicate_ack_late(session, part, segment->departed_ns);
+	if (number)
 		duplicate_ack_arrived(self, duplicate_ack_votes(part), number,
 				      segment->departed_ns);
 	return NOPAL_CONTINUE;
@@ -135,6 +182,8 @@ static void duplicate_ack_lost(struct nopal_session *session,
 {
 	nopal_set(segment, part, DUPLICATE_ACK_AGAIN,
 		  nopal_next_packet_number(session));
+	nopal_set(segment, part, DUPLICATE_ACK_LEFT_NS,
+		  (uint64_t)segment->departed_ns);
 	nopal_segment_settle(session, segment);
 	nopal_raise_SEGMENT_LOST(session, segment);
 }
@@ -234,6 +283,7 @@ duplicate_ack_on_processed(struct nopal_session *session,
 	struct duplicate_ack *self = nopal_state(session, part);
 
 	self->selective |= ack->selective;
+	self->complete = ack->selective;
 	if (ack->selective)
 		duplicate_ack_overtaken(session, part);
 	else if (ack->largest >= (uint64_t)set->threshold)
@@ -298,15 +348,20 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 						  .doc = "first packet number "
 							 "after its loss was "
 							 "found" },
+			[DUPLICATE_ACK_LEFT_NS] = { .name = "late_left_ns",
+						    .access = NOPAL_WRITE,
+						    .kinds = NOPAL_CARRIED,
+						    .doc = "when what was "
+							   "taken for lost had "
+							   "left; 0 at "
+							   "SEGMENT_RECEIVED: "
+							   "it was" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
 			[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns",
 						     NOPAL_READ_OPTIONAL, 0,
 						     "a round trip" },
-			[DUPLICATE_ACK_MINIMUM] = { "minimum_rtt_ns",
-						    NOPAL_READ_OPTIONAL, 0,
-						    "the shortest round trip" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){

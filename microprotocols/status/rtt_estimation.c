@@ -9,12 +9,13 @@
  *            the peer says that it waited is deducted, as in RFC 9002, section
  *            5.3, but never below the shortest round trip seen; that one
  *            takes four samples in a row, so that a packet that overtook others
- *            does not make it too short.  Where packets overtake, all
- *            samples are the largest of four, and nothing is deducted.
+ *            does not make it too short.  Where packets overtake, what comes
+ *            first is not what most packets take: there, each segment counts,
+ *            a sample is the largest of eight, and nothing is deducted.
  * Needs:     acknowledgement.
  * Provides:  rtt (exclusive).
  * Excludes:  nothing.
- * Handles:   ACK_FROM_NET.
+ * Handles:   ACK_FROM_NET, SEGMENT_RECEIVED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
@@ -31,6 +32,7 @@ struct rtt_estimation_parameters {
 	int64_t initial_ns, minimum_ns, maximum_ns;
 };
 
+enum { RTT_ESTIMATION_LATE }; /* attributes */
 /* shared variables */
 enum {
 	RTT_ESTIMATION_SMOOTHED,
@@ -40,13 +42,22 @@ enum {
 	RTT_ESTIMATION_TIMEOUT,
 };
 
-enum { RTT_ESTIMATION_STEADY = 4 }; /* samples in a row that a minimum takes */
+enum {
+	RTT_ESTIMATION_STEADY = 4, /* samples in a row that a minimum takes */
+	RTT_ESTIMATION_BATCH =
+		8, /* segments of a sample, where they overtake */
+};
 
 struct rtt_estimation {
 	int64_t recent_ns[RTT_ESTIMATION_STEADY];
 	uint32_t newest;
-	uint64_t floor; /* the highest */
-	bool overtakes; /* it rose though nothing later arrived */
+	uint64_t floor, largest; /* highest that acks told */
+	/* The floor rose though nothing later arrived, or an ack came that knew
+	 * less than one before it. */
+	bool overtakes;
+	uint32_t batch;	  /* segments of a sample to be */
+	int64_t batch_ns; /* their largest */
+	bool usual;	  /* the minimum is of such a sample */
 };
 
 /* RFC 6298, section 2: alpha 1/8, beta 1/4, K 4. */
@@ -103,6 +114,14 @@ static void rtt_estimation_smooth(struct nopal_session *session,
 	nopal_share(session, part, RTT_ESTIMATION_VARIANCE, variance);
 }
 
+static void rtt_estimation_take(struct nopal_session *session,
+				const struct nopal_part *part, int64_t rtt_ns)
+{
+	nopal_share(session, part, RTT_ESTIMATION_LATEST, rtt_ns);
+	rtt_estimation_smooth(session, part, rtt_ns);
+	rtt_estimation_share_timeout(session, part);
+}
+
 /* The largest of the last few: a packet that overtakes others has a round trip
  * that no other will have. */
 static int64_t rtt_estimation_steady(struct rtt_estimation *self,
@@ -118,6 +137,26 @@ static int64_t rtt_estimation_steady(struct rtt_estimation *self,
 	return largest;
 }
 
+/* A sample of what earlier acks told: within one of them that overtook others,
+ * the oldest segment has the usual round trip.  The minimum until it turned out
+ * that packets overtake was an overtaker's. */
+static void rtt_estimation_end_batch(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	int64_t minimum = nopal_shared(session, part, RTT_ESTIMATION_MINIMUM);
+	struct rtt_estimation *self = nopal_state(session, part);
+
+	if (self->batch < RTT_ESTIMATION_BATCH)
+		return;
+	if (!self->usual || self->batch_ns < minimum)
+		nopal_share(session, part, RTT_ESTIMATION_MINIMUM,
+			    self->batch_ns);
+	self->usual = true;
+	rtt_estimation_take(session, part, self->batch_ns);
+	self->batch_ns = 0;
+	self->batch = 0;
+}
+
 static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
 						const struct nopal_part *part,
 						struct nopal_ack *ack)
@@ -127,9 +166,16 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
 	struct rtt_estimation *self = nopal_state(session, part);
 	int64_t rtt_ns, steady_ns;
 
-	if (ack->floor > self->floor) {
-		self->overtakes |= self->floor && !ack->largest_is_new;
+	self->overtakes |= ack->largest < self->largest ||
+			   (self->floor && ack->floor > self->floor &&
+			    !ack->largest_is_new);
+	if (ack->floor > self->floor)
 		self->floor = ack->floor;
+	if (ack->largest > self->largest)
+		self->largest = ack->largest;
+	if (self->overtakes) {
+		rtt_estimation_end_batch(session, part);
+		return NOPAL_CONTINUE;
 	}
 	if (!ack->largest_is_new || ack->largest_sent_ns < 0 ||
 	    ack->largest_sent_ns > session->now_ns)
@@ -140,15 +186,33 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
 	steady_ns = rtt_estimation_steady(self, rtt_ns);
 	if (minimum == 0 || steady_ns < minimum)
 		minimum = steady_ns;
-	/* Most of what comes first overtook others. */
-	if (self->overtakes)
-		rtt_ns = steady_ns;
-	else if (ack->delay_ns > 0 && ack->delay_ns <= rtt_ns - minimum)
+	if (ack->delay_ns > 0 && ack->delay_ns <= rtt_ns - minimum)
 		rtt_ns -= ack->delay_ns;
 	nopal_share(session, part, RTT_ESTIMATION_MINIMUM, minimum);
-	nopal_share(session, part, RTT_ESTIMATION_LATEST, rtt_ns);
-	rtt_estimation_smooth(session, part, rtt_ns);
-	rtt_estimation_share_timeout(session, part);
+	rtt_estimation_take(session, part, rtt_ns);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+rtt_estimation_on_received(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_segment *segment)
+{
+	struct rtt_estimation *self = nopal_state(session, part);
+	int64_t left_ns = segment->departures == 1 ? segment->departed_ns : 0;
+	int64_t age_ns;
+
+	if (!self->overtakes)
+		return NOPAL_CONTINUE;
+	if (!left_ns && nopal_has(part, RTT_ESTIMATION_LATE))
+		left_ns =
+			(int64_t)nopal_get(segment, part, RTT_ESTIMATION_LATE);
+	if (!left_ns)
+		return NOPAL_CONTINUE;
+	age_ns = session->now_ns - left_ns;
+	self->batch++;
+	if (age_ns > self->batch_ns)
+		self->batch_ns = age_ns;
 	return NOPAL_CONTINUE;
 }
 
@@ -199,6 +263,8 @@ static const struct nopal_parameter rtt_estimation_table[] = {
 
 static const struct nopal_binding rtt_estimation_bindings[] = {
 	NOPAL_ON(ACK_FROM_NET, rtt_estimation_on_ack),
+	NOPAL_ON(SEGMENT_RECEIVED, rtt_estimation_on_received,
+		 .after = "loss_detection"),
 	{ 0 },
 };
 
@@ -216,6 +282,12 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 	.parameters_size = sizeof(struct rtt_estimation_parameters),
 	.parameters = rtt_estimation_table,
 	.validate = rtt_estimation_validate,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[RTT_ESTIMATION_LATE] = { .name = "late_left_ns",
+						  .access =
+							  NOPAL_READ_OPTIONAL },
+			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
 			[RTT_ESTIMATION_SMOOTHED] = { "smoothed_rtt_ns",

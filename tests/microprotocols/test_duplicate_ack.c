@@ -218,6 +218,66 @@ static void test_a_path_that_reorders_is_learned(void **state)
 	rig_close(&rig);
 }
 
+/* One in ten jumps the whole delay, acks too: all others are late by as much, and
+ * by thousands of overtakers.  After the first round trips few are resent. */
+static void test_far_overtakers_are_learned_at_once(void **state)
+{
+	static const char config[] = OTHERS "positive_ack { selective = on }\n"
+					    "rtt_estimation {}\n";
+	struct rig rig;
+	uint32_t first;
+
+	(void)state;
+	rig_open(&rig, config,
+		 &(struct rig_options){ .link = "delay 20ms reorder 10%" });
+	for (int i = 0; i < 400; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, NOPAL_MILLISECOND / 4);
+	}
+	first = rig_count(&rig.opener, NOPAL_SEGMENT_LOST);
+	assert_true(first > 0);
+	for (int i = 0; i < 2000; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, NOPAL_MILLISECOND / 4);
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 2400);
+	assert_in_range(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), first,
+			first + 200);
+	rig_close(&rig);
+}
+
+/* A path that stopped to reorder, 64 round trips ago: losses are found as soon as
+ * they are on a path that never did. */
+static void test_what_was_learned_is_forgotten(void **state)
+{
+	static const char config[] = OTHERS "positive_ack { selective = on }\n"
+					    "rtt_estimation {}\n";
+	struct rig rig;
+	uint32_t lost;
+
+	(void)state;
+	rig_open(&rig, config,
+		 &(struct rig_options){ .link = "delay 10ms reorder 10%" });
+	for (int i = 0; i < 400; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, NOPAL_MILLISECOND / 4);
+	}
+	rig_change_both(&rig, "delay 10ms");
+	rig_run(&rig, NOPAL_SECOND);
+	lost = rig_count(&rig.opener, NOPAL_SEGMENT_LOST);
+	burst(&rig, "delay 10ms loss mask 0x10");
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), lost);
+	for (int i = 0; i < 300; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, 25 * NOPAL_MILLISECOND);
+	}
+	lost = rig_count(&rig.opener, NOPAL_SEGMENT_LOST);
+	burst(&rig, "delay 10ms loss mask 0x10");
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), lost + 1);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +292,8 @@ int main(void)
 		cmocka_unit_test(test_each_loss_is_raised_once),
 		cmocka_unit_test(test_copies_are_no_reordering),
 		cmocka_unit_test(test_a_path_that_reorders_is_learned),
+		cmocka_unit_test(test_far_overtakers_are_learned_at_once),
+		cmocka_unit_test(test_what_was_learned_is_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, stubs_register, NULL);

@@ -182,6 +182,41 @@ static void test_where_packets_overtake_the_usual_counts(void **state)
 	rig_close(&rig);
 }
 
+/* Where acks overtake, each segment counts, and the largest of eight is a sample:
+ * what was thought to be the shortest is forgotten. */
+static void test_where_acks_overtake_each_segment_counts(void **state)
+{
+	struct nopal_session *session;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, ESTIMATING, NULL);
+	session = rig.opener.session;
+	for (int i = 0; i < 8; i++)
+		rig_send(&rig, "x");
+	session->now_ns = 1000 * NOPAL_SECOND;
+	for (int i = 0; i < 4; i++)
+		sample(&rig, 10 * NOPAL_MILLISECOND, 0);
+	nopal_raise_ACK_FROM_NET(session, &(struct nopal_ack){ .largest = 7 });
+	nopal_raise_ACK_FROM_NET(session, &(struct nopal_ack){ .largest = 6 });
+	for (uint64_t i = 0; i < 8; i++) {
+		struct nopal_segment *segment = nopal_segment_find(
+			session, nopal_departure_find(session, i)->segment);
+
+		segment->departed_ns =
+			session->now_ns -
+			(int64_t)(i + 1) * 10 * NOPAL_MILLISECOND;
+		nopal_raise_SEGMENT_RECEIVED(session, segment);
+		assert_int_equal(shared(&rig, "latest_rtt_ns"),
+				 10 * NOPAL_MILLISECOND);
+	}
+	nopal_raise_ACK_FROM_NET(session, &(struct nopal_ack){ .largest = 7 });
+	assert_int_equal(shared(&rig, "latest_rtt_ns"), 80 * NOPAL_MILLISECOND);
+	assert_int_equal(shared(&rig, "minimum_rtt_ns"),
+			 80 * NOPAL_MILLISECOND);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +229,7 @@ int main(void)
 		cmocka_unit_test(test_a_path_is_measured),
 		cmocka_unit_test(test_one_that_overtakes_is_not_the_minimum),
 		cmocka_unit_test(test_where_packets_overtake_the_usual_counts),
+		cmocka_unit_test(test_where_acks_overtake_each_segment_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* test_bbr_model -- the parts of bbr_congestion's model of a path, and what each
+ * may conclude from what. */
+#include "../support/bench.h"
+#include "../../microprotocols/congestion/ack_burst.h"
+#include "../../microprotocols/congestion/ack_train.h"
+#include "../../microprotocols/congestion/delivery_rate.h"
+#include "../../microprotocols/congestion/full_pipe.h"
+#include "../../microprotocols/congestion/largest_rate.h"
+#include "../../microprotocols/congestion/least_rtt.h"
+#include "../../microprotocols/congestion/random_loss.h"
+
+extern const struct nopal_microprotocol nopal_bbr_congestion;
+
+enum { SEG = BENCH_BODY, MBIT = 1000000 };
+#define MS NOPAL_MILLISECOND
+
+static void begin(void)
+{
+	bench_place(&nopal_bbr_congestion);
+	bench_begin();
+}
+
+/* ------------------------------------------------------------ what acks tell */
+
+static void test_a_train_of_acks_has_the_rate_of_the_bottleneck(void **state)
+{
+	struct ack_train train = { 0 };
+
+	(void)state;
+	/* The first stands for four segments at once, which say nothing. */
+	for (unsigned i = 0; i < ACK_TRAIN_FEW; i++) {
+		assert_int_equal(train.rate_bps, 0);
+		ack_train_note(&train, 50 * MS + i * MS, (4 + i) * 1000);
+	}
+	assert_int_equal(train.rate_bps, 8 * MBIT);
+	/* Many at one moment tell of no rate. */
+	train = (struct ack_train){ 0 };
+	for (unsigned i = 0; i < 2 * ACK_TRAIN_FEW; i++)
+		ack_train_note(&train, 50 * MS, i * 1000);
+	assert_int_equal(train.rate_bps, 0);
+}
+
+static void test_startup_goes_to_the_rate_of_the_train(void **state)
+{
+	struct ack_train train = { 0 };
+
+	(void)state;
+	assert_int_equal(ack_train_pace(&train, 10, 277), 277);
+	train.rate_bps = 1000;
+	assert_int_equal(ack_train_pace(&train, 10, 277), 1000);
+	assert_int_equal(ack_train_pace(&train, 400, 1108), 1108);
+	assert_int_equal(ack_train_pace(&train, 900, 2493), 1500);
+	assert_int_equal(ack_train_pace(&train, 4000, 11080), 6000);
+}
+
+static void test_a_queue_that_stands_a_round_trip(void **state)
+{
+	struct standing_queue queue;
+
+	(void)state;
+	standing_queue_begin(&queue);
+	for (int64_t now = 0; now < 80 * MS; now += MS) {
+		standing_queue_note(&queue, now, 80 * MS, 40 * MS);
+		assert_false(queue.stands);
+	}
+	standing_queue_note(&queue, 80 * MS, 0, 40 * MS);
+	assert_false(queue.stands);
+	standing_queue_note(&queue, 80 * MS, 80 * MS, 40 * MS);
+	assert_true(queue.stands);
+	/* One that met no queue, and it has to last again. */
+	standing_queue_note(&queue, 81 * MS, 55 * MS, 40 * MS);
+	assert_false(queue.stands);
+	standing_queue_note(&queue, 120 * MS, 56 * MS, 40 * MS);
+	assert_false(queue.stands);
+	standing_queue_note(&queue, 176 * MS, 56 * MS, 40 * MS);
+	assert_true(queue.stands);
+}
+
+static void test_the_largest_rate_is_kept_for_ten_rounds(void **state)
+{
+	struct largest_rate rates = { { 0 } };
+
+	(void)state;
+	assert_int_equal(largest_rate_keep(&rates, 1, 500), 500);
+	assert_int_equal(largest_rate_keep(&rates, 1, 300), 500);
+	for (uint64_t round = 2; round <= LARGEST_RATE_ROUNDS; round++)
+		assert_int_equal(largest_rate_keep(&rates, round, 100), 500);
+	assert_int_equal(
+		largest_rate_keep(&rates, LARGEST_RATE_ROUNDS + 1, 100), 100);
+}
+
+static void test_bursts_of_acks_are_remembered_for_two_turns(void **state)
+{
+	struct ack_burst burst = { 0 };
+
+	(void)state;
+	ack_burst_note(&burst, MS, 9000, 8 * MBIT, 5000);
+	assert_int_equal(ack_burst_largest(&burst), 5000);
+	ack_burst_turn(&burst);
+	ack_burst_note(&burst, 10 * MS, 9500, 8 * MBIT, 5000);
+	ack_burst_note(&burst, 11 * MS, 12500, 8 * MBIT, 5000);
+	assert_int_equal(ack_burst_largest(&burst), 5000);
+	ack_burst_turn(&burst);
+	assert_int_equal(ack_burst_largest(&burst), 2000);
+}
+
+/* -------------------------------------------------------------- random loss */
+
+/* Of two departures the later one takes half the time, over and over. */
+static void test_overtakers_do_not_make_the_round_trip(void **state)
+{
+	struct least_rtt least = { 0 };
+	int samples = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 2 * LEAST_RTT_BATCH; i++) {
+		struct nopal_ack ack = { .largest = 2 * i + 1 };
+		int64_t usual_ns;
+
+		assert_false(least_rtt_segment(&least, 25 * MS, 2 * i + 1));
+		assert_false(least_rtt_ack(&least, &ack));
+		usual_ns = least_rtt_usual(&least, 25 * MS);
+		assert_int_equal(least_rtt_segment(&least, 50 * MS, 2 * i),
+				 i == 0);
+		if (i == 0 || usual_ns == 0)
+			continue;
+		assert_int_equal(usual_ns, 50 * MS);
+		samples++;
+	}
+	assert_int_equal(samples, 3);
+}
+
+static void test_in_order_the_newest_is_the_round_trip(void **state)
+{
+	struct least_rtt least = { 0 };
+
+	(void)state;
+	for (uint64_t i = 1; i < 2 * LEAST_RTT_BATCH; i++) {
+		struct nopal_ack ack = { .largest = i };
+
+		assert_false(least_rtt_segment(&least, 50 * MS, i));
+		assert_false(least_rtt_ack(&least, &ack));
+		assert_int_equal(least_rtt_usual(&least, 50 * MS), 50 * MS);
+	}
+	assert_int_equal(least_rtt_age(&least, 80 * MS), least.ns);
+}
+
+/* The first acks took a way that no others will take. */
+static void test_what_overtakers_told_is_void(void **state)
+{
+	struct least_rtt least = { 0 };
+	struct nopal_ack ack = { .largest = 100 };
+
+	(void)state;
+	for (int i = 0; i < LEAST_RTT_SAMPLES; i++)
+		least_rtt_take(&least, NOPAL_SECOND, MS);
+	least_rtt_ack(&least, &ack);
+	least_rtt_take(&least, NOPAL_SECOND, 2 * MS);
+	assert_int_equal(least.ns, MS);
+	ack.largest = 99;
+	assert_true(least_rtt_ack(&least, &ack));
+	assert_false(least_rtt_ack(&least, &ack));
+	for (uint64_t i = 0; i < LEAST_RTT_BATCH; i++)
+		least_rtt_segment(&least, 40 * MS + (int64_t)i, i);
+	least_rtt_take(&least, NOPAL_SECOND, 0);
+	assert_int_equal(least.ns, 40 * MS + LEAST_RTT_BATCH - 1);
+	/* And what takes much less than is usual now came early. */
+	assert_int_equal(least_rtt_age(&least, 64 * MS), 62 * MS);
+	assert_int_equal(least_rtt_age(&least, 20 * MS), least.ns);
+}
+
+static void test_a_round_trip_of_long_ago_is_replaced(void **state)
+{
+	struct least_rtt least = { 0 };
+
+	(void)state;
+	assert_false(least_rtt_take(&least, NOPAL_SECOND, 10 * MS));
+	assert_false(least_rtt_take(&least, 2 * NOPAL_SECOND, 30 * MS));
+	assert_int_equal(least.ns, 10 * MS);
+	/* Too old, and replaced when there is a sample. */
+	assert_true(least_rtt_take(&least, 12 * NOPAL_SECOND, 0));
+	least.found_ns = 12 * NOPAL_SECOND;
+	assert_false(least_rtt_take(&least, 13 * NOPAL_SECOND, 30 * MS));
+	assert_int_equal(least.ns, 30 * MS);
+}
+
+static void test_a_pipe_is_full_without_growth_or_with_a_queue(void **state)
+{
+	struct full_pipe pipe;
+
+	(void)state;
+	full_pipe_begin(&pipe);
+	for (uint64_t bps = 1000; bps < 64000; bps *= 2)
+		full_pipe_note(&pipe, true, bps);
+	for (int i = 0; i < FULL_PIPE_ROUNDS; i++) {
+		assert_false(pipe.full);
+		full_pipe_note(&pipe, false, 33000);
+		full_pipe_note(&pipe, true, 33000);
+	}
+	assert_true(pipe.full);
+	full_pipe_begin(&pipe);
+	standing_queue_note(&pipe.queue, 0, 80 * MS, 40 * MS);
+	full_pipe_note(&pipe, false, 1000);
+	assert_false(pipe.full);
+	standing_queue_note(&pipe.queue, 80 * MS, 80 * MS, 40 * MS);
+	full_pipe_note(&pipe, false, 1000);
+	assert_true(pipe.full);
+}
+
+/* Ten segments, of which the ack that tells of them overtook others by six. */
+static void test_what_came_early_is_not_the_bandwidth(void **state)
+{
+	struct delivery delivery = { .delivered = 10 * SEG };
+
+	(void)state;
+	delivery.sample.early = 6 * SEG;
+	assert_int_equal(delivery_amount(&delivery, UINT64_MAX), 10 * SEG);
+	assert_int_equal(delivery_amount(&delivery, 6 * SEG), 10 * SEG);
+	assert_int_equal(delivery_amount(&delivery, 5 * SEG), 4 * SEG);
+	delivery.sample.early = 12 * SEG;
+	assert_int_equal(delivery_amount(&delivery, 0), 0);
+}
+
+static void test_what_was_lost_in_vain_does_not_count(void **state)
+{
+	struct delivery delivery = { .lost = 3 * SEG };
+	struct nopal_segment *segment;
+
+	(void)state;
+	begin();
+	segment = bench_segment(SEG);
+	delivery.sample.lost = 2 * SEG;
+	assert_int_equal(delivery_lost(&delivery), SEG);
+	delivery_undo_loss(&delivery, segment);
+	assert_int_equal(delivery_lost(&delivery), 0);
+	delivery_undo_loss(&delivery, segment);
+	assert_int_equal(delivery_lost(&delivery), 0);
+	bench_close();
+}
+
+static void count(struct random_loss *loss, int segments, int lost, bool queued)
+{
+	struct nopal_segment *segment = bench_segment(SEG);
+
+	for (int i = 0; i < segments; i++)
+		random_loss_count(loss, segment, i < lost);
+	random_loss_end_ack(bench.session, loss, queued);
+}
+
+static void test_random_share(void **state)
+{
+	struct random_loss loss = { 0 };
+
+	(void)state;
+	begin();
+	assert_int_equal(random_loss_share(bench.session, &loss), 0);
+	count(&loss, 4, 4, false); /* few: 4 of 64 at the most */
+	assert_int_equal(random_loss_share(bench.session, &loss), 62500);
+	count(&loss, 96, 6, false);
+	assert_int_equal(random_loss_share(bench.session, &loss), 100000);
+	/* Seen with a queue: free of loss. */
+	count(&loss, 100, 50, true);
+	assert_int_equal(random_loss_share(bench.session, &loss), 50000);
+	count(&loss, 500, 500, false);
+	assert_int_equal(random_loss_share(bench.session, &loss), 333333);
+	bench_close();
+}
+
+static void test_random_share_forgets(void **state)
+{
+	struct random_loss loss = { 0 };
+
+	(void)state;
+	begin();
+	for (int i = 0; i < 40; i++)
+		count(&loss, 100, 10, false);
+	assert_in_range(random_loss_share(bench.session, &loss), 99000, 101000);
+	for (int i = 0; i < 40; i++)
+		count(&loss, 100, 0, false);
+	assert_in_range(random_loss_share(bench.session, &loss), 0, 5000);
+	bench_close();
+}
+
+static void test_what_a_sample_may_claim(void **state)
+{
+	struct random_loss loss = { 0 };
+
+	(void)state;
+	begin();
+	assert_int_equal(random_loss_passed(bench.session, &loss, 900, 100),
+			 900);
+	count(&loss, 100, 10, false);
+	assert_int_equal(random_loss_passed(bench.session, &loss, 900, 100),
+			 1000);
+	/* Up to 12.5 % of the whole, and no more. */
+	assert_int_equal(random_loss_passed(bench.session, &loss, 875, 500),
+			 1000);
+	assert_int_equal(random_loss_passed(bench.session, &loss, 0, 500), 0);
+	bench_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_a_train_of_acks_has_the_rate_of_the_bottleneck),
+		cmocka_unit_test(test_startup_goes_to_the_rate_of_the_train),
+		cmocka_unit_test(test_a_queue_that_stands_a_round_trip),
+		cmocka_unit_test(test_the_largest_rate_is_kept_for_ten_rounds),
+		cmocka_unit_test(
+			test_bursts_of_acks_are_remembered_for_two_turns),
+		cmocka_unit_test(test_overtakers_do_not_make_the_round_trip),
+		cmocka_unit_test(test_in_order_the_newest_is_the_round_trip),
+		cmocka_unit_test(test_what_overtakers_told_is_void),
+		cmocka_unit_test(test_a_round_trip_of_long_ago_is_replaced),
+		cmocka_unit_test(
+			test_a_pipe_is_full_without_growth_or_with_a_queue),
+		cmocka_unit_test(test_what_came_early_is_not_the_bandwidth),
+		cmocka_unit_test(test_what_was_lost_in_vain_does_not_count),
+		cmocka_unit_test(test_random_share),
+		cmocka_unit_test(test_random_share_forgets),
+		cmocka_unit_test(test_what_a_sample_may_claim),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
