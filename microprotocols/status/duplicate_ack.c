@@ -7,7 +7,8 @@
  * Differs:   counts departures that overtook one instead of acknowledgements:
  *            what the peer acknowledges in one stroke is not undercounted, a
  *            resend can be found lost too, after a round trip, and one that
- *            jumped far ahead makes no others lost.  Where a departure arrives
+ *            jumped far ahead makes no others lost; what fewer have overtaken
+ *            is lost a round trip and a quarter after it left.  Where a departure arrives
  *            after later ones had, the path reorders: from then on an overtaken
  *            one gets that much time and a quarter more.
  *            How far the path reorders is measured, not tried out by resends
@@ -20,7 +21,8 @@
  * Raises:    SEGMENT_LOST.
  * Holds:     nothing.
  * Wire:      nothing.
- * Shares:    reads smoothed_rtt_ns (optional, 0): without it, no adapting.
+ * Shares:    reads smoothed_rtt_ns (optional, 0): without it there is no
+ *            adapting, and fewer than `threshold` never make a loss.
  * Parameters: threshold (default 3): departures that overtook one before it
  *            counts as lost;
  *            adapt (default on): wait longer where the path reorders.
@@ -36,9 +38,10 @@ enum { DUPLICATE_ACK_SMOOTHED };		     /* shared variables */
 enum { DUPLICATE_ACK_JUDGE };			     /* timers */
 
 enum {
-	DUPLICATE_ACK_NEWEST = 16, /* arrivals that are remembered */
-	DUPLICATE_ACK_MARGIN = 4,  /* patience: a quarter more than was seen */
-	DUPLICATE_ACK_MEMORY = 32, /* round trips until half is forgotten */
+	DUPLICATE_ACK_NEWEST = 16,  /* arrivals that are remembered */
+	DUPLICATE_ACK_MARGIN = 4,   /* patience: a quarter more than was seen */
+	DUPLICATE_ACK_FEW_PART = 4, /* of a round trip: RFC 8985, section 6.2 */
+	DUPLICATE_ACK_MEMORY = 32,  /* round trips until half is forgotten */
 };
 
 struct duplicate_ack {
@@ -188,9 +191,9 @@ static void duplicate_ack_lost(struct nopal_session *session,
 	nopal_raise_SEGMENT_LOST(session, segment);
 }
 
-/* Until when an overtaken departure may still come; now: no longer.  A resend
- * gets a round trip in any case: whoever gave up its first departure too soon
- * must not do the same to all that follow. */
+/* Until when a departure may still come that enough arrivals have overtaken; now:
+ * no longer.  A resend gets a round trip in any case: whoever gave up its first
+ * departure too soon must not do the same to all that follow. */
 static int64_t duplicate_ack_until(struct nopal_session *session,
 				   const struct nopal_part *part,
 				   const struct nopal_segment *segment)
@@ -206,14 +209,32 @@ static int64_t duplicate_ack_until(struct nopal_session *session,
 	return left_ns + rtt_ns + self->patience_ns;
 }
 
-/* Departures are settled once, and the walk ends where one that is no resend may
- * still come, so it is short. */
+/* The same where fewer have: at the end of a train there are no more to come. */
+static int64_t duplicate_ack_until_few(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       const struct nopal_segment *segment)
+{
+	const struct duplicate_ack *self = nopal_state(session, part);
+	int64_t rtt_ns = nopal_shared(session, part, DUPLICATE_ACK_SMOOTHED);
+	int64_t wait_ns = rtt_ns / DUPLICATE_ACK_FEW_PART;
+
+	if (!rtt_ns)
+		return NOPAL_NEVER;
+	if (wait_ns < self->patience_ns)
+		wait_ns = self->patience_ns;
+	return segment->departed_ns + rtt_ns + wait_ns;
+}
+
+/* `enough`: what is up to here, enough arrivals have overtaken, and up to `end`
+ * some.  Departures are settled once, and the walk ends where one that is no
+ * resend may still come, so it is short. */
 static void duplicate_ack_all(struct nopal_session *session,
-			      const struct nopal_part *part, uint64_t end)
+			      const struct nopal_part *part, uint64_t enough,
+			      uint64_t end)
 {
 	int64_t again_ns = NOPAL_NEVER;
 
-	for (uint64_t at = nopal_oldest_departure(session); at <= end; at++) {
+	for (uint64_t at = nopal_oldest_departure(session); at < end; at++) {
 		const struct nopal_departure *departure =
 			nopal_departure_find(session, at);
 		struct nopal_segment *segment;
@@ -224,7 +245,10 @@ static void duplicate_ack_all(struct nopal_session *session,
 		segment = nopal_segment_find(session, departure->segment);
 		if (!segment)
 			continue;
-		until_ns = duplicate_ack_until(session, part, segment);
+		until_ns = at < enough
+				   ? duplicate_ack_until(session, part, segment)
+				   : duplicate_ack_until_few(session, part,
+							     segment);
 		if (until_ns <= session->now_ns) {
 			duplicate_ack_lost(session, part, segment);
 			continue;
@@ -257,22 +281,22 @@ static void duplicate_ack_floor(struct nopal_session *session,
 		duplicate_ack_lost(session, part, segment);
 }
 
-/* What enough arrivals have overtaken. */
 static void duplicate_ack_overtaken(struct nopal_session *session,
 				    const struct nopal_part *part)
 {
 	const struct duplicate_ack_parameters *set = nopal_parameters(part);
 	const struct duplicate_ack *self = nopal_state(session, part);
 	uint32_t votes = duplicate_ack_votes(part);
-	uint64_t end;
+	uint64_t enough = 0;
 
-	if (self->count < votes || self->largest < (uint64_t)set->threshold)
+	if (!self->count)
 		return;
-	end = self->largest - (uint64_t)set->threshold;
-	if (end < self->newest[votes - 1])
-		duplicate_ack_all(session, part, end);
-	else if (self->newest[votes - 1])
-		duplicate_ack_all(session, part, self->newest[votes - 1] - 1);
+	if (self->count == votes && self->largest >= (uint64_t)set->threshold) {
+		enough = self->largest - (uint64_t)set->threshold + 1;
+		if (enough > self->newest[votes - 1])
+			enough = self->newest[votes - 1];
+	}
+	duplicate_ack_all(session, part, enough, self->newest[0]);
 }
 
 static enum nopal_verdict

@@ -173,6 +173,28 @@ static void burst(struct rig *rig, const char *words)
 	rig_change(rig, "delay 10ms");
 }
 
+/* The last but one of a train: a single arrival has overtaken it, and no more are
+ * to come.  It is lost a round trip and a quarter after it left, not before. */
+static void test_the_end_of_a_train_needs_no_timeout(void **state)
+{
+	static const char config[] = OTHERS "positive_ack { selective = on }\n"
+					    "rtt_estimation {}\n";
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms" });
+	burst(&rig, "delay 10ms");
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	burst(&rig, "delay 10ms loss mask 0x40000");
+	rig_run(&rig, 2 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 1);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
+	assert_int_equal(rig.acceptor.delivered, 40);
+	rig_close(&rig);
+}
+
 /* A resend leaves with copies.  An ack of the first of three tells that it
  * arrived and not that the path reorders: the next loss is found as soon. */
 static void test_copies_are_no_reordering(void **state)
@@ -290,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_where_nobody_resends_a_loss_is_missing),
 		cmocka_unit_test(test_strange_acks_find_nothing),
 		cmocka_unit_test(test_each_loss_is_raised_once),
+		cmocka_unit_test(test_the_end_of_a_train_needs_no_timeout),
 		cmocka_unit_test(test_copies_are_no_reordering),
 		cmocka_unit_test(test_a_path_that_reorders_is_learned),
 		cmocka_unit_test(test_far_overtakers_are_learned_at_once),
