@@ -10,8 +10,11 @@
 #include "fused.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "text.h"
@@ -32,11 +35,11 @@ static char *fused_folders(const char *config_file)
 
 	if (named && *named)
 		nopal__append(&folders, "%s:", named);
-	if (slash) {
+	if (slash)
 		nopal__append_part(&folders, config_file,
 				   (size_t)(slash - config_file));
-		nopal__append(&folders, ":");
-	}
+	if (config_file)
+		nopal__append(&folders, slash ? ":" : ".:");
 	nopal__append(&folders, "%s/fused", NOPAL_PLUGINS_DIR);
 	return folders.text;
 }
@@ -61,12 +64,31 @@ static char *fused_file(const char *name, const char *config_file)
 	return path;
 }
 
+/* The loader dies of an object that is cut off; its table of sections is last. */
+static bool is_whole(const char *path)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	ElfW(Ehdr) head;
+	struct stat is;
+	bool whole;
+
+	if (file < 0)
+		return false;
+	whole = fstat(file, &is) == 0 &&
+		read(file, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
+		head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize <=
+			(uint64_t)is.st_size;
+	close(file);
+	return whole;
+}
+
 /* NULL, and why not. */
 static const struct nopal_fused *fused_open(const struct nopal_plan *plan,
 					    const char *path,
 					    const char **ret_why)
 {
-	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	void *object =
+		is_whole(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	const struct nopal_fused *unit =
 		object ? dlsym(object, SYMBOL_OF(NOPAL_FUSED_SYMBOL)) : NULL;
 
