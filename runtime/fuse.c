@@ -14,6 +14,9 @@
  * both give the same text, so whatever is written here is compared, too.
  * Handlers are named by their place in the microprotocol's own table of
  * bindings, which the compiler sees through.
+ *
+ * A handler that is compiled twice has two addresses, and nopal_unbind knows it
+ * by its address: a unit with a microprotocol that unbinds must not compile.
  */
 #include <libgen.h>
 #include <limits.h>
@@ -389,7 +392,8 @@ static void write_head(struct nopal_text *out, const struct nopal_plan *plan)
 	nopal__append(out,
 		      "/* The fused unit of %s, written by nopal fuse. */\n"
 		      "#define NOPAL_FUSED_LAYERS %u\n"
-		      "#include \"session.h\"\n",
+		      "#include \"session.h\"\n"
+		      "#pragma GCC poison nopal_unbind\n",
 		      plan->name, plan->layer_count);
 #define SAME_SIZE(type)                                                        \
 	nopal__append(out,                                                     \

@@ -81,14 +81,44 @@ static char *fuse_output(const struct tool_call *call,
 	return output;
 }
 
-static bool fuse_write(const struct tool_call *call,
-		       const struct nopal_plan *plan, FILE *out)
+static enum tool_exit fuse_cannot_write(const char *path)
+{
+	fprintf(stderr,
+		"nopal: cannot write %s: %s\n  fix: name a folder that has "
+		"room "
+		"and takes files with -o FILE\n",
+		path, strerror(errno));
+	return TOOL_ENVIRONMENT;
+}
+
+static enum tool_exit fuse_write(const struct tool_call *call,
+				 const struct nopal_plan *plan, FILE *out,
+				 const char *path)
 {
 	struct nopal_problems problems;
+	int failed;
 
 	nopal_problems_init(&problems);
-	nopal_plan_fuse(plan, tool_values(call, "source"), out, &problems);
-	return !tool_problems(&problems);
+	failed = nopal_plan_fuse(plan, tool_values(call, "source"), out,
+				 &problems);
+	if (tool_problems(&problems))
+		return TOOL_BAD_INPUT;
+	return failed || fflush(out) ? fuse_cannot_write(path) : TOOL_GOOD;
+}
+
+static enum tool_exit fuse_write_file(const struct tool_call *call,
+				      const struct nopal_plan *plan,
+				      const char *path)
+{
+	FILE *file = fopen(path, "w");
+	enum tool_exit result;
+
+	if (!file)
+		return fuse_cannot_write(path);
+	result = fuse_write(call, plan, file, path);
+	if (fclose(file) && result == TOOL_GOOD)
+		result = fuse_cannot_write(path);
+	return result;
 }
 
 static const char *fuse_compiler(const struct tool_call *call)
@@ -153,8 +183,10 @@ static enum tool_exit fuse_compile(const struct tool_call *call,
 		return TOOL_GOOD;
 	fprintf(stderr,
 		"nopal: the unit does not compile; its source is %s\n  fix: "
-		"$NOPAL_SOURCES must name the sources of this very version; "
-		"file-scope names of a plugin begin with its own name\n",
+		"read what the compiler says; $NOPAL_SOURCES must name the "
+		"sources of this very version, file-scope names of a plugin "
+		"begin with its own name, and what calls nopal_unbind cannot "
+		"be fused\n",
 		source);
 	return TOOL_FAILED;
 }
@@ -166,20 +198,12 @@ static enum tool_exit fuse_make(const struct tool_call *call,
 {
 	char *source = fuse_printed("%s.c%s", output, "");
 	char *aside = fuse_printed("%s.new%s", output, "");
-	FILE *file = fopen(source, "w");
-	enum tool_exit result = TOOL_ENVIRONMENT;
-	bool written = file && fuse_write(call, plan, file);
+	enum tool_exit result = fuse_write_file(call, plan, source);
 
-	if (file && fclose(file) == 0 && written)
+	if (result == TOOL_GOOD)
 		result = fuse_compile(call, source, aside);
-	else if (!file)
-		fprintf(stderr, "nopal: %s: %s\n", source, strerror(errno));
-	else
-		result = TOOL_BAD_INPUT;
-	if (result == TOOL_GOOD && rename(aside, output) < 0) {
-		fprintf(stderr, "nopal: %s: %s\n", output, strerror(errno));
-		result = TOOL_ENVIRONMENT;
-	}
+	if (result == TOOL_GOOD && rename(aside, output) < 0)
+		result = fuse_cannot_write(output);
 	if (result != TOOL_FAILED)
 		unlink(source);
 	unlink(aside);
@@ -197,8 +221,7 @@ static enum tool_exit fuse_run(const struct tool_call *call)
 	if (!plan)
 		return TOOL_BAD_INPUT;
 	if (tool_value(call, "c")) {
-		result = fuse_write(call, plan, stdout) ? TOOL_GOOD
-							: TOOL_BAD_INPUT;
+		result = fuse_write(call, plan, stdout, "standard output");
 	} else {
 		output = fuse_output(call, plan);
 		result = fuse_make(call, plan, output);
