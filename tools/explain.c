@@ -159,6 +159,7 @@ static void explain_print(const struct nopal_plan *plan,
 	printf("%s: %s\n", nopal_plan_name(plan), nopal_plan_description(plan));
 	printf("fingerprint %016" PRIx64 ", messages up to %" PRIu64 " bytes\n",
 	       nopal_plan_fingerprint(plan), nopal_plan_message_limit(plan));
+	printf("runs %s\n", nopal_plan_runs(plan));
 	printf("budget of a session: %" PRIu64 " bytes, %u objects, %" PRIu64
 	       " bytes unfinished\n",
 	       budget->bytes, budget->objects, budget->send_bytes);
@@ -256,6 +257,7 @@ static void explain_json(const struct nopal_plan *plan,
 	json_object_set_new(object, "fingerprint", json_string(fingerprint));
 	json_object_set_new(object, "canonical",
 			    json_string(nopal_plan_canonical(plan)));
+	json_object_set_new(object, "runs", json_string(nopal_plan_runs(plan)));
 	json_object_set_new(object, "promises", explain_promises_json(plan));
 	json_object_set_new(object, "header_bytes",
 			    json_integer(nopal_plan_header_bytes(plan)));
@@ -298,7 +300,8 @@ const struct tool tool_explain = {
 	.summary = "what a config promises, and what its header costs",
 	.help = "Tells from the roles of its microprotocols whether messages "
 		"arrive, in order, late,\nundamaged; which header bytes belong "
-		"to whom; and who was added by requires = auto.\n\n"
+		"to whom; who was added by requires = auto;\nand whether its "
+		"fused unit runs, or why it is interpreted.\n\n"
 		"  nopal explain ctp_video",
 	.least_words = 1,
 	.most_words = 1,
