@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fused_mutants.h -- what the generator could get wrong, one a line: the config,
+ * the mistake, and where no run can show it, why.
+ */
+#ifndef NOPAL_TEST_FUSED_MUTANTS_H
+#define NOPAL_TEST_FUSED_MUTANTS_H
+
+#define BULK(...)                                                              \
+	"bulk",                                                                \
+	{                                                                      \
+		__VA_ARGS__                                                    \
+	}
+#define AUDIO(...)                                                             \
+	"ctp_audio",                                                           \
+	{                                                                      \
+		__VA_ARGS__                                                    \
+	}
+
+static const struct mutant mutants[] = {
+	/* handlers */
+	{ BULK("two handlers of ACK_PROCESSED change places",
+	       "call_0_ACK_PROCESSED(", "case 0:", MUTATE_SWAP, 0),
+	  "no order is declared between the two: they touch nothing in "
+	  "common" },
+	{ BULK("a handler of ACK_PROCESSED is left out",
+	       "call_0_ACK_PROCESSED(", "case 0:", MUTATE_DROP, 1) },
+	{ BULK("two handlers of SEGMENT_TO_NET change places",
+	       "call_0_SEGMENT_TO_NET(", "case 0:", MUTATE_SWAP, 0) },
+	{ BULK("two handlers of SEGMENT_FROM_NET change places",
+	       "call_0_SEGMENT_FROM_NET(", "case 0:", MUTATE_SWAP, 2) },
+	{ BULK("two handlers of TURN_END change places", "call_0_TURN_END(",
+	       "case 0:", MUTATE_SWAP, 4) },
+	{ BULK("a handler of SEGMENT_FROM_NET is left out",
+	       "call_0_SEGMENT_FROM_NET(", "case 0:", MUTATE_DROP, 3) },
+	{ BULK("a handler of TURN_END is left out", "call_0_TURN_END(",
+	       "case 0:", MUTATE_DROP, 4) },
+	{ BULK("the only handler of MSG_FROM_USER is left out",
+	       "call_0_MSG_FROM_USER(", "case 0:", MUTATE_DROP, 0) },
+	{ BULK("a filter cannot say stop", "call_0_SEGMENT_FROM_NET(",
+	       "case 0:", MUTATE_DEAF, 3) },
+	{ BULK("an ack's handler cannot say stop", "call_0_SEGMENT_FROM_NET(",
+	       "case 7:", MUTATE_DEAF, 2) },
+	{ BULK("a handler gets its neighbour's part", "call_0_SEGMENT_TO_NET(",
+	       "case 0:", MUTATE_PART, 1) },
+	{ BULK("handlers of acks are called for probes",
+	       "call_0_SEGMENT_FROM_NET(", "case 7", MUTATE_WORD, 0,
+	       "case 40") },
+	{ BULK("handlers of an event are those of no kind",
+	       "call_0_ACK_FROM_NET(", "case", MUTATE_FLIP, 32) },
+	{ AUDIO("two handlers of SEGMENT_FROM_NET change places",
+		"call_0_SEGMENT_FROM_NET(", "case 0:", MUTATE_SWAP, 1) },
+	{ AUDIO("a handler of parity is left out", "call_0_SEGMENT_FROM_NET(",
+		"case 5:", MUTATE_DROP, 1) },
+	/* barriers */
+	{ BULK("a send bit is not held", ".hold = {\n", "[0] =", MUTATE_FLIP,
+	       4) },
+	{ BULK("a done bit is not held", ".hold = {\n", "0x3u", MUTATE_FLIP,
+	       2) },
+	{ BULK("a done bit more is held", ".hold = {\n", "0x3u", MUTATE_WORD, 0,
+	       "0x7u") },
+	{ BULK("a deallocate bit is not held", "0x3u, },\n\t\t",
+	       "[0] =", MUTATE_FLIP, 2) },
+	{ BULK("a send bit is held again though it is sticky", ".rearm",
+	       "[0] =", MUTATE_FLIP, 1) },
+	{ BULK("no send bit is held again", ".rearm", "[0] =", MUTATE_CLEAR) },
+	{ BULK("arriving messages are not held", ".deliver", "=",
+	       MUTATE_CLEAR) },
+	{ BULK("a part has another one's send bit", "&nopal_retransmit,",
+	       ".hold = { [0] =", MUTATE_FLIP, 6) },
+	{ AUDIO("parity is not held", ".hold = {\n", "[5] =", MUTATE_FLIP, 4) },
+	{ AUDIO("parity is not held again", ".rearm", "[5] =", MUTATE_CLEAR) },
+	/* headers */
+	{ BULK("a field is narrower", "\"data\"", "{ { 6,", MUTATE_ADD, -1) },
+	{ BULK("a field has another slot", "\"data\"", "1, 1 }, {", MUTATE_ADD,
+	       1) },
+	{ BULK("slot and width of a field change places", "\"data\"",
+	       ", 1, 1 }, {", MUTATE_SWAP_NUMBER) },
+	{ AUDIO("a serial field is expanded from another reference", "\"data\"",
+		"{ 1, 2, 1,", MUTATE_ADD, 1) },
+	{ AUDIO("a field is not serial", "\"data\"", "{ 1, 2,", MUTATE_FLIP,
+		1) },
+	{ AUDIO("a field is serial that is none", "\"data\"", "{ 2, 1,",
+		MUTATE_FLIP, 1) },
+	{ BULK("the header has a field less", "\"data\"", ".header = {",
+	       MUTATE_ADD, -1) },
+	{ BULK("a header's bytes are one more", "\"data\"", ".header = { 3,",
+	       MUTATE_ADD, 1) },
+	{ AUDIO("parity's header lacks a field", "\"parity\"", ".header = {",
+		MUTATE_ADD, -1) },
+	{ AUDIO("the coded header lacks a field", ".coded", "= {", MUTATE_ADD,
+		-1) },
+	{ AUDIO("a coded field is narrower", ".coded", "{ 6,", MUTATE_ADD,
+		-1) },
+	{ AUDIO("a coded field is not serial", ".coded", "{ 1, 2,", MUTATE_FLIP,
+		1) },
+	{ AUDIO("the coded header has one byte less", ".coded", "= { 5,",
+		MUTATE_ADD, -1) },
+	/* parts */
+	{ BULK("a parameter is one more", "fused_parameters_5[", "= { INT64_C(",
+	       MUTATE_ADD, 1) },
+	{ BULK("a parameter is one less", "fused_parameters_11[",
+	       "= { INT64_C(", MUTATE_ADD, -1) },
+	{ AUDIO("a block is closed earlier", "fused_parameters_14[",
+		"INT64_C(0), INT64_C(", MUTATE_ADD, -100000000) },
+	{ AUDIO("a block is one segment longer", "fused_parameters_14[",
+		"= { INT64_C(", MUTATE_ADD, 1),
+	  "read where a session opens, and that is the library's work" },
+	{ BULK("a part has another one's parameters", "&nopal_duplicate_ack,",
+	       "fused_parameters_", MUTATE_ADD, 1) },
+	{ BULK("a part has another one's state", "&nopal_duplicate_ack,",
+	       ".state =", MUTATE_ADD, 16) },
+	{ BULK("a part has another place in the plan", "&nopal_retransmit,",
+	       ".index =", MUTATE_ADD, 1) },
+	{ BULK("timers begin with another one's", "&nopal_positive_ack,",
+	       ".first_timer =", MUTATE_ADD, 1) },
+	{ BULK("a part writes another one's variable", "&nopal_windowed_cc,",
+	       ".shared = {", MUTATE_ADD, 1) },
+	{ BULK("a part has another one's kind", "&nopal_positive_ack,",
+	       ".kind = {", MUTATE_ADD, 1) },
+	{ BULK("a part has another one's attribute",
+	       "&nopal_sequenced_segments,", ".attribute = {", MUTATE_ADD,
+	       -1) },
+	{ BULK("a part's attribute is absent", "&nopal_windowed_flow,",
+	       ".attribute = {", MUTATE_CLEAR) },
+	/* layer */
+	{ BULK("nobody reads packet numbers", ".packet_number_slot", "=",
+	       MUTATE_CLEAR) },
+	{ BULK("packet numbers have another slot", ".packet_number_slot", "=",
+	       MUTATE_ADD, 1) },
+	{ BULK("the runtime's timers begin one earlier", ".timer_count", "=",
+	       MUTATE_ADD, -1) },
+	{ BULK("nobody makes connections", ".connection =", "&fused_part[1]",
+	       MUTATE_WORD, 0, "NULL") },
+	{ BULK("the layer has a part less", ".part_count", "=", MUTATE_ADD, -1),
+	  "units do not read it" },
+	/* plan */
+	{ BULK("there is no seal", ".seal =", "&fused_part[14]", MUTATE_WORD, 0,
+	       "NULL") },
+	{ BULK("a seal's bytes are one more", ".trailer_bytes", "=", MUTATE_ADD,
+	       1) },
+	{ BULK("a body has a byte less", ".body_bytes", "=", MUTATE_ADD, -1) },
+	{ BULK("a datagram is shorter", ".datagram_bytes", "=", MUTATE_ADD,
+	       -1400) },
+	{ BULK("there is no admission", ".admission =", "&fused_part[1]",
+	       MUTATE_WORD, 0, "NULL") },
+	{ BULK("there are fewer slots", ".slot_count", "=", MUTATE_ADD, -10) },
+	{ AUDIO("a slot has no reference", ".serial_of", "{ 0,",
+		MUTATE_CLEAR) },
+	{ BULK("control is carried", "\"ack\"", ".class =", MUTATE_ADD, 1),
+	  "a kind that holds no bit is made and leaves in one way" },
+	{ AUDIO("parity is control", "\"parity\"", ".class =", MUTATE_ADD,
+		-1) },
+	{ BULK("a kind has no name", "\"ack\"", "\"ack\"", MUTATE_WORD, 0,
+	       "(char *)0") },
+};
+
+#undef BULK
+#undef AUDIO
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A fused unit does exactly what the interpreter does: every shipped config over
+ * every network with many seeds, run both ways and compared event by event, on
+ * the wire, in what is delivered, and in the counters of both sides.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pair.h"
+#include "suite.h"
+
+enum { SEEDS = 10, FEWEST_CONFIGS = 6 };
+
+struct tally {
+	uint64_t sessions, events;
+	unsigned different;
+};
+
+struct both {
+	struct nopal_plan *fused, *interpreted;
+};
+
+static void compare_one(const struct both *both, struct pair_run run,
+			const char *network, struct tally *tally)
+{
+	struct pair_seen interpreted, fused;
+	const char *difference;
+
+	run.plan = both->interpreted;
+	pair_run(&run, &interpreted);
+	run.plan = both->fused;
+	pair_run(&run, &fused);
+	tally->sessions++;
+	tally->events += interpreted.counters[PAIR_OPENER].raises +
+			 interpreted.counters[PAIR_ACCEPTOR].raises;
+	difference = pair_difference(&interpreted, &fused);
+	if (!difference)
+		return;
+	tally->different++;
+	printf("%s over %s, seed %llu: %s\n", nopal_plan_name(both->fused),
+	       network, (unsigned long long)run.seed, difference);
+}
+
+/* A unit that is there and not taken is a failure, never a skip. */
+static void load_both(struct both *both, const char *config)
+{
+	both->fused = suite_plan(config);
+	both->interpreted = suite_plan(config);
+	if (strncmp(nopal_plan_runs(both->fused), "fused: ", 7) != 0)
+		fail_msg("%s runs %s", config, nopal_plan_runs(both->fused));
+	nopal_plan_interpret(both->interpreted);
+	assert_string_equal(nopal_plan_runs(both->interpreted),
+			    "interpreted: asked for");
+}
+
+static void compare(const struct both *both, struct tally *tally)
+{
+	for (size_t n = 0; n < suite_network_count; n++)
+		for (uint64_t seed = 1; seed <= SEEDS; seed++)
+			if (suite_fits(&suite_networks[n], both->fused))
+				compare_one(
+					both,
+					pair_run_over(&suite_networks[n], seed),
+					suite_networks[n].name, tally);
+}
+
+static void test_units_do_what_the_interpreter_does(void **state)
+{
+	char *names[SUITE_CONFIGS];
+	size_t count = suite_configs(names);
+	struct tally tally = { 0 };
+
+	(void)state;
+	assert_true(count >= FEWEST_CONFIGS);
+	for (size_t i = 0; i < count; i++) {
+		struct both both;
+
+		load_both(&both, names[i]);
+		compare(&both, &tally);
+		compare_one(&both, pair_long_run(), "a long run", &tally);
+		nopal_plan_unref(both.fused);
+		nopal_plan_unref(both.interpreted);
+		free(names[i]);
+	}
+	printf("%zu configs, %llu sessions compared, %llu events, %u differ\n",
+	       count, (unsigned long long)tally.sessions,
+	       (unsigned long long)tally.events, tally.different);
+	assert_true(tally.events > tally.sessions);
+	assert_int_equal(tally.different, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_units_do_what_the_interpreter_does),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a running session may do to itself: bind and unbind, from outside and from
+ * within a raise, events of its own, raises that wait, a filter's stop.  Run in a
+ * unit and interpreted, all of it gives one trace; who binds leaves the unit.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "a_meddler.h"
+#include "pair.h"
+#include "rig.h"
+#include "suite.h"
+#include "workshop.h"
+
+enum {
+	SEEDS = 3,
+	AFTER = 10, /* segments before it meddles */
+	OFTEN = 5,  /* every so many segments */
+};
+#define SOON_NS	   (3 * NOPAL_MILLISECOND)
+#define MEDDLED_NS (150 * NOPAL_MILLISECOND)
+
+/* What a test does at the N-th segment of a session, by way of a_meddler. */
+struct meddling {
+	enum nopal_verdict (*from_net)(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       struct nopal_segment *segment,
+				       uint32_t count);
+	void (*to_net)(struct nopal_session *session,
+		       const struct nopal_part *part, uint32_t count);
+	void (*outside)(struct nopal_session *session,
+			const struct nopal_part *part);
+};
+
+static const struct meddling *meddling;
+static uint32_t count_in[PAIR_SIDES], count_out[PAIR_SIDES];
+static bool left[PAIR_SIDES]; /* who bound, or made an event */
+static uint32_t ended_in_unit, ended_outside, extra_calls;
+
+static int side_of(const struct nopal_session *session)
+{
+	return nopal__core(session)->opener ? PAIR_OPENER : PAIR_ACCEPTOR;
+}
+
+enum nopal_verdict meddle_from_net(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   struct nopal_segment *segment)
+{
+	uint32_t count = ++count_in[side_of(session)];
+
+	return meddling->from_net
+		       ? meddling->from_net(session, part, segment, count)
+		       : NOPAL_CONTINUE;
+}
+
+enum nopal_verdict meddle_to_net(struct nopal_session *session,
+				 const struct nopal_part *part,
+				 struct nopal_segment *segment)
+{
+	(void)segment;
+	if (meddling->to_net)
+		meddling->to_net(session, part, ++count_out[side_of(session)]);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------------------ compare */
+
+static void look(struct pair *pair, struct nopal_session *session)
+{
+	(void)pair;
+	if (nopal__core(session)->fused)
+		ended_in_unit++;
+	else
+		ended_outside++;
+}
+
+static void outside(struct pair *pair)
+{
+	for (int i = 0; i < PAIR_SIDES; i++)
+		if (pair->session[i])
+			meddling->outside(
+				pair->session[i],
+				rig_part(pair->session[i], "a_meddler"));
+}
+
+static void run_one(struct nopal_plan *plan,
+		    const struct suite_network *network, uint64_t seed,
+		    struct pair_seen *ret_seen)
+{
+	struct pair_run run = pair_run_over(network, seed);
+
+	run.plan = plan;
+	run.look = look;
+	if (meddling->outside) {
+		run.meddle = outside;
+		run.meddle_ns = MEDDLED_NS;
+	}
+	memset(count_in, 0, sizeof(count_in));
+	memset(count_out, 0, sizeof(count_out));
+	memset(left, 0, sizeof(left));
+	ended_in_unit = ended_outside = 0;
+	pair_run(&run, ret_seen);
+}
+
+/* Who left its unit has none; who did not has it to the end. */
+static void check_where(bool fused)
+{
+	uint32_t leavers = left[PAIR_OPENER] + left[PAIR_ACCEPTOR];
+
+	if (!fused)
+		assert_int_equal(ended_in_unit, 0);
+	else
+		assert_int_equal(ended_outside, leavers);
+}
+
+/* As it leaves. */
+static void leave(struct nopal_session *session)
+{
+	left[side_of(session)] = true;
+	assert_null(nopal__core(session)->fused);
+}
+
+static struct nopal_plan *fused, *interpreted;
+
+static void compare(const struct meddling *with, bool always)
+{
+	uint32_t called = 0;
+
+	meddling = with;
+	for (size_t n = 0; n < suite_network_count; n++)
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+			struct pair_seen right, seen;
+			const char *difference;
+
+			extra_calls = 0;
+			run_one(interpreted, &suite_networks[n], seed, &right);
+			check_where(false);
+			called += extra_calls;
+			run_one(fused, &suite_networks[n], seed, &seen);
+			check_where(true);
+			difference = pair_difference(&right, &seen);
+			if (difference)
+				fail_msg("%s, seed %llu: %s",
+					 suite_networks[n].name,
+					 (unsigned long long)seed, difference);
+		}
+	assert_true(called > 0 || !always);
+}
+
+/* ------------------------------------------------------------------- binding */
+
+/* Seen in the trace: it raises something. */
+static enum nopal_verdict on_verified(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      struct nopal_segment *segment)
+{
+	(void)part;
+	(void)segment;
+	extra_calls++;
+	nopal_queue_TURN_END(session, session);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict on_from_net(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      struct nopal_segment *segment)
+{
+	(void)segment;
+	extra_calls += *(const uint32_t *)part->argument;
+	nopal_raise_TURN_END(session, session);
+	return NOPAL_CONTINUE;
+}
+
+static const uint32_t one = 1;
+static const struct nopal_binding verified =
+	NOPAL_ON(SEGMENT_VERIFIED, on_verified);
+static const struct nopal_binding from_net =
+	NOPAL_ON(SEGMENT_FROM_NET, on_from_net, .argument = &one);
+
+static void bind_both(struct nopal_session *session,
+		      const struct nopal_part *part)
+{
+	assert_int_equal(nopal_bind(session, part, &verified), 0);
+	assert_int_equal(nopal_bind(session, part, &from_net), 0);
+	leave(session);
+}
+
+static void test_bound_from_outside(void **state)
+{
+	(void)state;
+	compare(&(struct meddling){ .outside = bind_both }, true);
+}
+
+/* The raise in progress keeps its handlers; the one nested in it, and what
+ * follows, has the new ones. */
+static enum nopal_verdict bind_within(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      struct nopal_segment *segment,
+				      uint32_t count)
+{
+	(void)segment;
+	if (count == AFTER)
+		bind_both(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static void test_bound_within_a_raise(void **state)
+{
+	(void)state;
+	compare(&(struct meddling){ .from_net = bind_within }, true);
+}
+
+static enum nopal_verdict unbind_within(struct nopal_session *session,
+					const struct nopal_part *part,
+					struct nopal_segment *segment,
+					uint32_t count)
+{
+	const struct nopal_binding *own = nopal_a_meddler.bindings;
+
+	(void)segment;
+	if (count == AFTER)
+		bind_both(session, part);
+	if (count == 2 * AFTER) {
+		nopal_unbind(session, part, &from_net);
+		nopal_unbind(session, part, &own[MEDDLER_TO_NET]);
+	}
+	if (count == 3 * AFTER)
+		nopal_unbind(session, part, &own[MEDDLER_FROM_NET]);
+	return NOPAL_CONTINUE;
+}
+
+static void test_unbound_within_a_raise(void **state)
+{
+	(void)state;
+	compare(&(struct meddling){ .from_net = unbind_within }, true);
+	/* it was called as often as it was bound, and no more */
+	assert_true(count_in[PAIR_ACCEPTOR] <= 3 * AFTER);
+}
+
+/* A declared handler goes first thing: nothing but the plan's own is left. */
+static void unbind_declared(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	const struct nopal_binding *own = nopal_a_meddler.bindings;
+
+	nopal_unbind(session, part, &own[MEDDLER_FROM_NET]);
+	leave(session);
+}
+
+static enum nopal_verdict ask_for_turn_end(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   struct nopal_segment *segment,
+					   uint32_t count)
+{
+	(void)part;
+	(void)segment;
+	(void)count;
+	extra_calls++;
+	nopal_raise_TURN_END(session, session);
+	return NOPAL_CONTINUE;
+}
+
+static void test_unbound_from_outside(void **state)
+{
+	(void)state;
+	compare(&(struct meddling){ .from_net = ask_for_turn_end,
+				    .outside = unbind_declared },
+		true);
+}
+
+/* ------------------------------------------------------------- custom events */
+
+static enum nopal_verdict on_moon(struct nopal_session *session,
+				  const struct nopal_part *part, void *subject)
+{
+	(void)part;
+	(void)subject;
+	extra_calls++;
+	nopal_raise_TURN_END(session, session);
+	return NOPAL_STOP;
+}
+
+static enum nopal_verdict on_moon_again(struct nopal_session *session,
+					const struct nopal_part *part,
+					void *subject)
+{
+	(void)session;
+	(void)part;
+	(void)subject;
+	fail_msg("the event was stopped");
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict moon(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_segment *segment, uint32_t count)
+{
+	int event = nopal_event_find(session, "MOON");
+
+	if (count == AFTER) {
+		event = nopal_event_create(session, "MOON");
+		nopal_bind_custom(session, part, event, on_moon, NULL);
+		nopal_bind_custom(session, part, event, on_moon_again, NULL);
+		leave(session);
+	}
+	if (count == 4 * AFTER)
+		nopal_event_delete(session, event);
+	if (event >= 0)
+		nopal_raise_custom(session, event, segment);
+	return NOPAL_CONTINUE;
+}
+
+static void test_events_of_its_own(void **state)
+{
+	(void)state;
+	compare(&(struct meddling){ .from_net = moon }, true);
+}
+
+/* ----------------------------------------------------- raises that wait, stops */
+
+/* Some of these segments are gone when it is their time. */
+static enum nopal_verdict defer(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_segment *segment, uint32_t count)
+{
+	nopal_token token;
+
+	(void)part;
+	extra_calls++;
+	nopal_queue_TURN_END(session, session);
+	nopal_queue_SEGMENT_VERIFIED(session, segment);
+	token = nopal_delay_TURN_END(session, session, SOON_NS);
+	if (count % OFTEN == 0)
+		nopal_cancel(session, token);
+	nopal_delay_SEGMENT_VERIFIED(session, segment, SOON_NS);
+	return NOPAL_CONTINUE;
+}
+
+static void test_raises_that_wait(void **state)
+{
+	(void)state;
+	compare(&(struct meddling){ .from_net = defer }, true);
+}
+
+/* As if it had been lost; later handlers must not see it. */
+static enum nopal_verdict stop_often(struct nopal_session *session,
+				     const struct nopal_part *part,
+				     struct nopal_segment *segment,
+				     uint32_t count)
+{
+	(void)session;
+	(void)part;
+	(void)segment;
+	extra_calls++;
+	return count % OFTEN == 0 ? NOPAL_STOP : NOPAL_CONTINUE;
+}
+
+static void test_a_handler_that_stops(void **state)
+{
+	(void)state;
+	compare(&(struct meddling){ .from_net = stop_often }, true);
+}
+
+/* One that stops, is joined by others and goes on. */
+static enum nopal_verdict stop_and_bind(struct nopal_session *session,
+					const struct nopal_part *part,
+					struct nopal_segment *segment,
+					uint32_t count)
+{
+	if (count == AFTER)
+		bind_both(session, part);
+	if (count % (2 * OFTEN) == 0)
+		defer(session, part, segment, count);
+	return count % OFTEN == 0 ? NOPAL_STOP : NOPAL_CONTINUE;
+}
+
+static void bind_on_the_way_out(struct nopal_session *session,
+				const struct nopal_part *part, uint32_t count)
+{
+	if (count == AFTER)
+		bind_both(session, part);
+}
+
+static void test_all_at_once(void **state)
+{
+	(void)state;
+	compare(&(struct meddling){ .from_net = stop_and_bind,
+				    .to_net = bind_on_the_way_out },
+		true);
+}
+
+/* --------------------------------------------------------------------- units */
+
+static int make_units(void **state)
+{
+	(void)state;
+	rig_add(&nopal_a_meddler);
+	workshop_open();
+	workshop_write("meddled.conf", "extends = \"bulk\"\na_meddler {}\n");
+	workshop_fuse("meddled.conf",
+		      (const char *[]){ "flag", "-O1", "source",
+					NOPAL_SOURCE_ROOT
+					"/tests/laws/a_meddler.c",
+					NULL });
+	fused = workshop_plan("meddled.conf", NULL);
+	interpreted = workshop_plan("meddled.conf", NULL);
+	workshop_is_fused(fused);
+	nopal_plan_interpret(interpreted);
+	return 0;
+}
+
+static int leave_units(void **state)
+{
+	(void)state;
+	nopal_plan_unref(fused);
+	nopal_plan_unref(interpreted);
+	workshop_close();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bound_from_outside),
+		cmocka_unit_test(test_bound_within_a_raise),
+		cmocka_unit_test(test_unbound_within_a_raise),
+		cmocka_unit_test(test_unbound_from_outside),
+		cmocka_unit_test(test_events_of_its_own),
+		cmocka_unit_test(test_raises_that_wait),
+		cmocka_unit_test(test_a_handler_that_stops),
+		cmocka_unit_test(test_all_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, make_units, leave_units);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutate.h -- one deliberate mistake in the text of a fused unit.
+ *
+ * The place is found by words: first `in`, then `find` behind it.  Numbers are
+ * changed by an amount, so that a mutation stays one when configs change; calls
+ * are those of the first `return` behind the place, divided by `||`.
+ */
+#ifndef NOPAL_TEST_MUTATE_H
+#define NOPAL_TEST_MUTATE_H
+
+enum mutate_how {
+	MUTATE_WORD,	    /* `find` becomes `by_word` */
+	MUTATE_ADD,	    /* the number behind `find` grows by `by` */
+	MUTATE_FLIP,	    /* its bits `by` are turned */
+	MUTATE_SWAP_NUMBER, /* and the next one behind it change places */
+	MUTATE_CLEAR,	    /* it becomes 0 */
+	MUTATE_SWAP,	    /* call `by` and the next change places */
+	MUTATE_DROP,	    /* call `by` is left out */
+	MUTATE_DEAF,	    /* call `by` cannot say stop any more */
+	MUTATE_PART,	    /* call `by` gets the part before its own */
+};
+
+struct mutation {
+	const char *what; /* for people */
+	const char *in, *find;
+	enum mutate_how how;
+	int by;
+	const char *by_word;
+};
+
+/* The text with the mistake, or NULL where its place is not found or nothing
+ * would change.  Caller frees. */
+char *mutate(const char *text, const struct mutation *mutation);
+
+#endif

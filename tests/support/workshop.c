@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "workshop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "told.h"
+
+extern const struct tool tool_fuse;
+
+enum { PATHS = 8 }; /* that are good at the same time */
+
+static char folder[PATH_MAX];
+
+void workshop_open(void)
+{
+	const char *temporary = getenv("TMPDIR");
+
+	snprintf(folder, sizeof(folder), "%s/nopal-fused-XXXXXX",
+		 temporary ? temporary : "/tmp");
+	assert_non_null(mkdtemp(folder));
+}
+
+void workshop_close(void)
+{
+	DIR *open = opendir(folder);
+	struct dirent *entry;
+
+	assert_non_null(open);
+	while ((entry = readdir(open)))
+		if (entry->d_name[0] != '.')
+			unlink(workshop_path(entry->d_name));
+	closedir(open);
+	rmdir(folder);
+}
+
+const char *workshop_path(const char *name)
+{
+	static char paths[PATHS][2 * PATH_MAX];
+	static unsigned next;
+	char *path = paths[next++ % PATHS];
+
+	snprintf(path, sizeof(paths[0]), "%s%s%s", folder, *name ? "/" : "",
+		 name);
+	return path;
+}
+
+void workshop_write(const char *name, const char *text)
+{
+	FILE *file = fopen(workshop_path(name), "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+const struct told *workshop_fuse(const char *name, const char *const *options)
+{
+	static struct told told;
+
+	tell(&told, &tool_fuse, (const char *[]){ workshop_path(name), NULL },
+	     options);
+	if (told.code != TOOL_GOOD)
+		fail_msg("nopal fuse %s: %s", name, told.err);
+	return &told;
+}
+
+struct nopal_plan *workshop_plan(const char *name, const char *const *sets)
+{
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+
+	nopal_problems_init(&problems);
+	plan = nopal_plan_load(workshop_path(name), sets, &problems);
+	nopal_problems_fini(&problems);
+	return plan;
+}
+
+void workshop_is_fused(const struct nopal_plan *plan)
+{
+	if (strncmp(nopal_plan_runs(plan), "fused: ", strlen("fused: ")) != 0)
+		fail_msg("%s runs %s", nopal_plan_name(plan),
+			 nopal_plan_runs(plan));
+}
