@@ -45,3 +45,16 @@ export ASAN_OPTIONS
 "$program" explain gentle.conf | grep -q gentle ||
 	{ echo "explain does not name the plugin"; exit 1; }
 "$program" sim gentle.conf --link "rate 10mbit delay 20ms loss 1%" --json
+
+# what is installed is all that a unit wants
+NOPAL_SOURCES=$(find "$folder/root" -type d -path '*/nopal/sources')
+export NOPAL_SOURCES
+"$program" fuse gentle.conf --source gentle.c --flag -O1
+"$program" explain gentle.conf | grep -q '^runs fused: ' ||
+	{ echo "the unit does not run"; exit 1; }
+bulk=$(find "$folder/root" -name bulk.fused.so)
+if [ -n "$bulk" ]; then
+	NOPAL_FUSED=$(dirname "$bulk") "$program" explain bulk |
+		grep '^runs' | grep "fused: $bulk" ||
+		{ echo "the installed unit does not run"; exit 1; }
+fi
