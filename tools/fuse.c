@@ -43,6 +43,12 @@ static const char *const fuse_flags[] = {
 	"-fwhole-program",
 	"-fno-plt",
 	"-w",
+	/* a unit is one config's packet path: all of it is worth inlining */
+	"--param=early-inlining-insns=200",
+	"--param=inline-min-speedup=3",
+	"--param=inline-unit-growth=200",
+	"--param=large-function-growth=400",
+	"--param=max-inline-insns-auto=100",
 	NULL,
 };
 
