@@ -72,7 +72,7 @@ struct bench_report;
 const struct bench_options *bench_options(const struct bench_report *report);
 
 /* Declares a measure; columns come in this order.  The table has ratios of the
- * first one, JSON has them all. */
+ * first two, JSON has them all. */
 void bench_measure(struct bench_report *report, const char *measure,
 		   const char *unit, enum bench_better better);
 /* In this class `what` is 1.00.  Said twice: the better of the two, per round. */

@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_table.c -- a report as text for people.
+ * bench_table.c -- a report as text for people: a table for each path and class.
  *
- *     path V, class crc; goodput in Gbit/s; ratios: median (quartiles) over rounds
- *       row             goodput    cpu s/GB   of raw-crc              of tcp
- *       raw-crc           38.10        0.41   1.00                      0.86
- *       bulk              24.02        0.66   0.63 (0.61..0.64)         0.54
+ *     path V, class crc; ratios to raw-crc
+ *       row       goodput Gbit/s   cpu s/GB   goodput ratio       cpu ratio ...
+ *       raw-crc            38.10       0.41   1.00                1.00
+ *       bulk               24.02       0.66   0.63 (0.61..0.64)   1.60 ...
  */
 #include <string.h>
 
 #include "bench_report.h"
 
-enum { REFERENCE_TEXT = 64, RATIO_TEXT = 32 };
+enum {
+	REFERENCE_TEXT = 64,
+	RATIO_TEXT = 32,
+	RATIO_WIDTH = 20,
+	RATIO_MEASURES = 2, /* ratios of so many measures, from the first */
+};
+
+static int table_ratios(const struct bench_report *report)
+{
+	return report->measure_count < RATIO_MEASURES ? report->measure_count
+						      : RATIO_MEASURES;
+}
 
 /* "raw", "raw or raw-sg"; empty where the class has none. */
 static void table_reference(const struct bench_report *report,
@@ -32,24 +43,27 @@ static void table_reference(const struct bench_report *report,
 static void table_head(const struct bench_report *report,
 		       const struct bench_report_row *row, FILE *out)
 {
-	char reference[REFERENCE_TEXT], label[REFERENCE_TEXT + 4];
+	char reference[REFERENCE_TEXT], label[REFERENCE_TEXT];
 
 	table_reference(report, row->class, reference, sizeof(reference));
-	fprintf(out, "\n%s%s%sclass %s\n", row->path[0] ? "path " : "",
+	fprintf(out, "\n%s%s%sclass %s%s%s\n", row->path[0] ? "path " : "",
 		row->path, row->path[0] ? ", " : "",
-		bench_class_name(row->class));
+		bench_class_name(row->class),
+		reference[0] ? "; ratios to " : "", reference);
 	fprintf(out, "  %-18s", "row");
 	for (int i = 0; i < report->measure_count; i++) {
 		snprintf(label, sizeof(label), "%s %s",
 			 report->measures[i].name, report->measures[i].unit);
 		fprintf(out, " %15s", label);
 	}
-	if (reference[0]) {
-		snprintf(label, sizeof(label), "of %s", reference);
-		fprintf(out, "   %-20s", label);
+	for (int i = 0; reference[0] && i < table_ratios(report); i++) {
+		snprintf(label, sizeof(label), "%s ratio",
+			 report->measures[i].name);
+		fprintf(out, "   %-*s", RATIO_WIDTH, label);
 	}
 	if (report->beside)
-		fprintf(out, "   of %s", report->beside);
+		fprintf(out, "   %s to %s", report->measures[0].name,
+			report->beside);
 	fprintf(out, "\n");
 }
 
@@ -70,7 +84,6 @@ static void table_ratio(const struct bench_spread *ratio, int width, FILE *out)
 static void table_row(const struct bench_report *report,
 		      const struct bench_report_row *row, FILE *out)
 {
-	const int ratio_width = 20;
 	char reference[REFERENCE_TEXT];
 	struct bench_spread spread;
 
@@ -83,9 +96,9 @@ static void table_row(const struct bench_report *report,
 			fprintf(out, " %15s", "-");
 	}
 	table_reference(report, row->class, reference, sizeof(reference));
-	if (reference[0]) {
-		spread = bench_report_ratios(report, row, 0);
-		table_ratio(&spread, ratio_width, out);
+	for (int i = 0; reference[0] && i < table_ratios(report); i++) {
+		spread = bench_report_ratios(report, row, i);
+		table_ratio(&spread, RATIO_WIDTH, out);
 	}
 	if (report->beside) {
 		spread = bench_report_versus(report, row, report->beside, 0);
@@ -118,10 +131,9 @@ void bench_report_table(struct bench_report *report, FILE *out)
 
 	bench_report_sort(report);
 	fprintf(out,
-		"%s: medians of %d rounds; ratios are of %s, taken in each "
-		"round: median (quartiles)\n",
-		report->name, report->options.rounds,
-		report->measure_count ? report->measures[0].name : "nothing");
+		"%s: medians of %d rounds; a ratio is taken in each round: "
+		"median (quartiles)\n",
+		report->name, report->options.rounds);
 	for (int i = 0; i < report->row_count; i++) {
 		const struct bench_report_row *row = &report->rows[i];
 
