@@ -28,7 +28,7 @@ enum {
 #define DEFAULT_PATHS "V,W"
 #define DEFAULT_ROWS                                                           \
 	"raw,raw-sg,raw-plain,raw-hot,raw-crc,raw-crc-sg,tcp,enet,srt,"        \
-	"usrsctp,udt,"                                                         \
+	"usrsctp,udt,monolith,monolith_unsummed,"                              \
 	"bulk,bulk-fused,bulk_cubic,bulk_unsummed,bulk_unsummed-fused"
 #define CONTROL "-again" /* behind the name of the row that runs twice */
 #define GIGA	1e9
@@ -69,8 +69,9 @@ static bool bulk_directory(char *directory, size_t room)
 
 static bool bulk_is_config(const char *row)
 {
-	static const char *const others[] = { "raw", "tcp",	"enet",
-					      "srt", "usrsctp", "udt" };
+	static const char *const others[] = { "raw",	 "tcp",	    "enet",
+					      "srt",	 "usrsctp", "udt",
+					      "monolith" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (strncmp(row, others[i], strlen(others[i])) == 0)

@@ -2,24 +2,26 @@
 # SPDX-License-Identifier: MIT
 #
 # veth.sh -- goodput from memory to memory between two network namespaces of this
-# run's own, joined by veth; the sender on core 0, the receiver on core 1, or those
-# of NOPAL_BENCH_CORES=SENDER,RECEIVER (two threads of one core are not two cores:
-# see lscpu -e).  `nopal bench bulk` runs it and makes
-# the statistics; by hand:
+# run's own, joined by veth.  `nopal bench bulk` runs it and makes the statistics;
+# by hand:
 #
 #     veth.sh [-d DIRECTORY] [-n ROUNDS] [-t SECONDS] [-p V,W] [-r ROW,ROW...]
 #
 # Prints one line of JSON a measurement, with the reports of both sides.  Path V is
 # the default veth, which carries 64 KiB super-packets whole; W has all offloads
 # off, so that every packet is a packet.  In each round all rows run once on each
-# path, in random order.  A row is a word that flood_raw, flood_tcp, flood_monolith
-# or a peer_NAME knows, or else a Nopal config, interpreted; CONFIG-fused runs its
-# fused unit.  For
+# path, in random order.
+#
+# A row is a word that flood_raw, flood_tcp, flood_monolith or a peer_NAME knows,
+# or else a Nopal config, interpreted; CONFIG-fused runs its fused unit.  For
 # CONFIG, bench_CONFIG.conf beside this script is taken where it is there.
 # NAME=WORD runs WORD under another name.
 #
 # The programs are in DIRECTORY (default: beside this script).  A row whose program
-# was not built is left out, and a line says so.  Needs root; exits with 77 where it cannot run.
+# was not built is left out, and a line says so.  The sender runs on core 0, the
+# receiver on core 1, or on those of NOPAL_BENCH_CORES=SENDER,RECEIVER: two threads
+# of one core are not two cores (lscpu -e).  Needs root; exits with 77 where it
+# cannot run.
 set -u
 
 IFS=, read -r sender_core receiver_core <<<"${NOPAL_BENCH_CORES:-0,1}"
