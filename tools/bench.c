@@ -15,6 +15,7 @@
 #include "tool.h"
 
 int bench_bulk(int argc, char **argv, struct bench_report *report);
+int bench_fanout(int argc, char **argv, struct bench_report *report);
 int bench_fec(int argc, char **argv, struct bench_report *report);
 int bench_messages(int argc, char **argv, struct bench_report *report);
 int bench_pingpong(int argc, char **argv, struct bench_report *report);
@@ -24,9 +25,9 @@ static const struct bench_entry {
 	const char *name;
 	int (*run)(int argc, char **argv, struct bench_report *report);
 } bench_table[] = {
-	{ "bulk", bench_bulk },		{ "fec", bench_fec },
-	{ "messages", bench_messages }, { "pingpong", bench_pingpong },
-	{ "sim", bench_sim },
+	{ "bulk", bench_bulk },		{ "fanout", bench_fanout },
+	{ "fec", bench_fec },		{ "messages", bench_messages },
+	{ "pingpong", bench_pingpong }, { "sim", bench_sim },
 };
 enum { BENCH_ENTRIES = sizeof(bench_table) / sizeof(bench_table[0]) };
 

@@ -29,7 +29,6 @@ enum {
 	MESSAGES_BATCH = 64,
 	MESSAGES_MOST_BYTES = 1000, /* a datagram has to hold one */
 	MESSAGES_BLOCK = 64 << 10,
-	MESSAGES_BUFFER = 4 << 20,
 	MESSAGES_SILENT_MS = 500, /* then nobody sends any more */
 	MESSAGES_MS = 1000,
 };
@@ -160,13 +159,11 @@ static void messages_raw(struct messages *messages, uint16_t port)
 	struct timeval silent = { .tv_usec = MESSAGES_SILENT_MS * MESSAGES_MS };
 	int fd = bench_socket_connected(messages->place.address, SOCK_DGRAM,
 					port);
-	int buffer = MESSAGES_BUFFER;
 
 	if (fd < 0)
 		return;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silent, sizeof(silent));
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)))
-		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
+	bench_socket_buffers(fd);
 	if (send(fd, "", 1, 0) == 1) {
 		if (messages->row->kind == MESSAGES_GSO)
 			messages_take_gso(messages, fd);

@@ -22,6 +22,7 @@ enum {
 	PAIR_CORE_HERE = 0,
 	PAIR_CORE_THERE = 1,
 	PAIR_WORDS = 3,
+	PAIR_SOCKET_BYTES = 8 << 20,
 	PAIR_SEGMENTERS = 2, /* one of them cuts a config's messages */
 	PAIR_PATH_BYTES = 256,
 	PAIR_TEXT_BYTES = 128,
@@ -274,6 +275,16 @@ int bench_socket_connected(const char *address, int type, uint16_t port)
 		return error;
 	}
 	return fd;
+}
+
+void bench_socket_buffers(int fd)
+{
+	int bytes = PAIR_SOCKET_BYTES;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
 bool bench_address(const char *address, uint16_t port,
