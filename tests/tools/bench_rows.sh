@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# bench_rows PROGRAM -- every measurement that needs no namespaces brings a figure
+# for each of its rows, however short it is, and says what is wrong with its words.
+set -eu
+nopal=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' INT TERM
+fault() {
+	echo "$*"
+	cat "$folder/out" "$folder/err"
+	exit 1
+}
+# MEASUREMENT ROWS OPTION...: each row has a figure
+rows() {
+	what=$1 list=$2
+	shift 2
+	"$nopal" bench "$what" -n 1 -t 0.05 -q --rows "$list" "$@" \
+		>"$folder/out" 2>"$folder/err" || fault "$what failed"
+	for row in $(echo "$list" | tr , ' '); do
+		grep -q "^  $row  *[0-9.e+]*[1-9]" "$folder/out" || fault "$what: no $row"
+	done
+}
+refused() {
+	code=0
+	"$nopal" bench "$@" >"$folder/out" 2>"$folder/err" || code=$?
+	[ $code = 2 ] || fault "$*: exit $code"
+	grep -q 'fix:' "$folder/err" || fault "$*: no fix"
+}
+rows pingpong raw,tcp,ctp_minimal,bulk --count 50
+rows messages raw,raw-gso,ctp_minimal,bulk+coalesce
+rows fanout raw,ctp_minimal,bulk --size 1000B --count 7
+rows sim bulk,ctp_minimal --count 1000000
+refused pingpong only two
+refused messages --size 5000B
+refused fanout --count 100000
+refused fanout --rows ctp_minimal --size 14000B
+refused sim --rows no_such_config
+
+code=0
+"$nopal" bench fec -n 1 -t 0.02 -q >"$folder/out" 2>"$folder/err" || code=$?
+[ $code = 0 ] || [ $code = 77 ] || fault "fec: exit $code"
+[ $code = 77 ] || grep -q '^  cauchy  *[0-9]' "$folder/out" || fault "fec: no row"

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench_pair.h"
+
+/* A row says how its config is run. */
+static void test_a_row_is_a_plan(void **state)
+{
+	struct nopal_plan *plan = bench_plan("bulk");
+
+	(void)state;
+	assert_non_null(plan);
+	assert_string_equal(nopal_plan_name(plan), "bulk");
+	assert_int_equal(strncmp(nopal_plan_runs(plan), "interpreted", 11), 0);
+	nopal_plan_unref(plan);
+	assert_null(bench_plan("no_such_config"));
+}
+
+/* Whether the config cuts its messages or not. */
+static void test_a_coalesced_row_carries_several_messages(void **state)
+{
+	static const char *const rows[] = { "bulk+coalesce",
+					    "ctp_minimal+coalesce" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nopal_plan *plan = bench_plan(rows[i]);
+
+		assert_non_null(plan);
+		assert_non_null(strstr(nopal_plan_canonical(plan), "coalesce"));
+		nopal_plan_unref(plan);
+	}
+}
+
+static void test_three_words_are_a_place(void **state)
+{
+	char *words[] = { "here", "there", "10.0.0.2" };
+	struct bench_place place;
+
+	(void)state;
+	assert_true(bench_place_of(0, words, &place));
+	assert_null(place.here);
+	assert_string_equal(place.address, "127.0.0.1");
+	assert_true(bench_place_of(3, words, &place));
+	assert_string_equal(place.there, "there");
+	assert_string_equal(place.address, "10.0.0.2");
+	assert_false(bench_place_of(2, words, &place));
+}
+
+static void test_addresses_of_both_families(void **state)
+{
+	struct nopal_address address;
+	char text[NOPAL_ADDRESS_TEXT];
+
+	(void)state;
+	assert_true(bench_address("127.0.0.1", 9, &address));
+	assert_string_equal(nopal_address_format(&address, text),
+			    "127.0.0.1:9");
+	assert_true(bench_address("::1", 9, &address));
+	assert_string_equal(nopal_address_format(&address, text), "[::1]:9");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_row_is_a_plan),
+		cmocka_unit_test(test_a_coalesced_row_carries_several_messages),
+		cmocka_unit_test(test_three_words_are_a_place),
+		cmocka_unit_test(test_addresses_of_both_families),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
