@@ -175,10 +175,19 @@ const char *nopal__live_socket_text(struct live_socket *sock)
 
 /* ----------------------------------------------------------------- sending */
 
-static int socket_send_train(struct live_socket *sock,
-			     const struct nopal_train *train)
+/* One datagram: no header structures for the kernel to fetch and check. */
+static ssize_t socket_send_one(struct live_socket *sock,
+			       const struct nopal_train *train,
+			       const union live_sockaddr *to, socklen_t length)
 {
-	union live_sockaddr to;
+	return sendto(sock->fd, train->bytes, train->length,
+		      MSG_DONTWAIT | MSG_NOSIGNAL, &to->any, length);
+}
+
+static ssize_t socket_send_many(struct live_socket *sock,
+				const struct nopal_train *train,
+				union live_sockaddr *to, socklen_t length)
+{
 	struct iovec vector = { .iov_base = (void *)(uintptr_t)train->bytes,
 				.iov_len = train->length };
 	union {
@@ -186,26 +195,33 @@ static int socket_send_train(struct live_socket *sock,
 		char room[CMSG_SPACE(sizeof(uint16_t))];
 	} control = { .room = { 0 } };
 	struct msghdr header = {
-		.msg_name = &to,
-		.msg_namelen =
-			nopal__live_address_to(train->to, sock->family, &to),
+		.msg_name = to,
+		.msg_namelen = length,
 		.msg_iov = &vector,
 		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control.room),
 	};
+	uint16_t segment = (uint16_t)train->stride;
+
+	control.align.cmsg_level = SOL_UDP;
+	control.align.cmsg_type = UDP_SEGMENT;
+	control.align.cmsg_len = CMSG_LEN(sizeof(segment));
+	memcpy(CMSG_DATA(&control.align), &segment, sizeof(segment));
+	return sendmsg(sock->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int socket_send_train(struct live_socket *sock,
+			     const struct nopal_train *train)
+{
+	union live_sockaddr to;
+	socklen_t length = nopal__live_address_to(train->to, sock->family, &to);
 	ssize_t sent;
 
-	if (train->stride < train->length) {
-		uint16_t segment = (uint16_t)train->stride;
-
-		header.msg_control = &control;
-		header.msg_controllen = sizeof(control.room);
-		control.align.cmsg_level = SOL_UDP;
-		control.align.cmsg_type = UDP_SEGMENT;
-		control.align.cmsg_len = CMSG_LEN(sizeof(segment));
-		memcpy(CMSG_DATA(&control.align), &segment, sizeof(segment));
-	}
 	do {
-		sent = sendmsg(sock->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+		sent = train->stride < train->length
+			       ? socket_send_many(sock, train, &to, length)
+			       : socket_send_one(sock, train, &to, length);
 	} while (sent < 0 && errno == EINTR);
 	return sent < 0 ? errno : 0;
 }
