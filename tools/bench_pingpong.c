@@ -7,7 +7,7 @@
  *
  * Two processes, one a core.  "sleep" is a blocking receive, for a config its
  * loop; "spin" asks again and again without blocking, for a config
- * nopal_live_poll.  Plain UDP is connected on both sides: the least that the
+ * nopal_live_poll; "linger" is its loop that polls for a while after each arrival.  Plain UDP is connected on both sides: the least that the
  * kernel does for a datagram.  A value is a round's median or tail; "over raw" is
  * the difference of medians to plain UDP of the same way and round.
  */
@@ -32,14 +32,17 @@ enum {
 	PING_PARTS_THOUSAND = 1000,
 	PING_ASK_AFTER = 1 << 16, /* polls between looks at the clock */
 };
-#define PING_LOST_NS (2 * NOPAL_SECOND) /* no answer comes any more */
+#define PING_LINGER_NS (50 * NOPAL_MICROSECOND)
+#define PING_LOST_NS   (2 * NOPAL_SECOND) /* no answer comes any more */
 
 enum ping_kind { PING_UDP, PING_TCP, PING_CONFIG };
+enum ping_way { PING_SLEEP, PING_SPIN, PING_LINGER, PING_WAYS };
+static const char *const ping_ways[PING_WAYS] = { "sleep", "spin", "linger" };
 
 struct ping_row {
 	const char *what;
 	enum ping_kind kind;
-	bool spin;
+	enum ping_way way;
 	struct nopal_plan *plan;
 	double p50_us; /* of this round; 0: it failed */
 };
@@ -131,7 +134,8 @@ static void pong_socket(const struct ping_row *row,
 	if (fd < 0)
 		return;
 	ping_patience(fd);
-	while (ping_receive(fd, bytes, row->spin) && ping_send(fd, bytes))
+	while (ping_receive(fd, bytes, row->way == PING_SPIN) &&
+	       ping_send(fd, bytes))
 		;
 }
 
@@ -157,7 +161,7 @@ static void ping_socket(struct ping *ping, uint16_t port)
 	begun_ns = bench_now_ns();
 	do {
 		if (!ping_send(fd, bytes) ||
-		    !ping_receive(fd, bytes, ping->row->spin))
+		    !ping_receive(fd, bytes, ping->row->way == PING_SPIN))
 			break;
 		now_ns = bench_now_ns();
 		if (!ping_note(ping, now_ns - begun_ns))
@@ -258,13 +262,15 @@ static void side_on_tick(void *user)
 	loop_event_start(side->tick, PING_LOST_NS);
 }
 
-static void side_run(struct ping_side *side, bool spin)
+static void side_run(struct ping_side *side, enum ping_way way)
 {
+	if (way == PING_LINGER)
+		nopal_live_linger(loop_world(side->loop), PING_LINGER_NS);
 	side->tick =
 		loop_event_new(side->loop, LOOP_TIMER, -1, side_on_tick, side);
 	if (side->tick)
 		loop_event_start(side->tick, PING_LOST_NS);
-	if (spin)
+	if (way == PING_SPIN)
 		loop_spin(side->loop, &side->over);
 	else if (!side->over)
 		loop_run(side->loop);
@@ -287,7 +293,7 @@ static void pong_config(const struct ping_row *row,
 		return;
 	nopal_endpoint_local(endpoint, &local);
 	bench_partner_tell(tell, local.port);
-	side_run(&side, row->spin);
+	side_run(&side, row->way);
 }
 
 static void ping_config(struct ping *ping, uint16_t port)
@@ -302,7 +308,7 @@ static void ping_config(struct ping *ping, uint16_t port)
 	endpoint = nopal_endpoint_open(loop_world(side.loop), &local, NULL);
 	if (endpoint && nopal_session_open(endpoint, ping->row->plan, &peer,
 					   &side_callbacks, &side))
-		side_run(&side, ping->row->spin);
+		side_run(&side, ping->row->way);
 	side.ping = NULL; /* what still arrives is not counted */
 	loop_free(side.loop);
 }
@@ -328,15 +334,14 @@ static int ping_before(const void *a, const void *b)
 
 static void ping_add(const struct ping *ping, const char *measure, double us)
 {
-	bench_add(ping->report,
-		  &(struct bench_value){
-			  .what = ping->row->what,
-			  .path = ping->row->spin ? "spin" : "sleep",
-			  .measure = measure,
-			  .class = BENCH_NONE,
-			  .round = ping->round,
-			  .value = us,
-		  });
+	bench_add(ping->report, &(struct bench_value){
+					.what = ping->row->what,
+					.path = ping_ways[ping->row->way],
+					.measure = measure,
+					.class = BENCH_NONE,
+					.round = ping->round,
+					.value = us,
+				});
 }
 
 /* The trip that `thousandths` of all are not above, in microseconds. */
@@ -381,13 +386,13 @@ static bool ping_measure(struct ping *ping, struct ping_row *row)
 static void ping_differ(struct ping *ping, const struct ping_row *rows,
 			int count)
 {
-	double raw_us[2] = { 0, 0 };
+	double raw_us[PING_WAYS] = { 0 };
 
 	for (int i = 0; i < count; i++)
 		if (rows[i].kind == PING_UDP)
-			raw_us[rows[i].spin] = rows[i].p50_us;
+			raw_us[rows[i].way] = rows[i].p50_us;
 	for (int i = 0; i < count; i++) {
-		double raw = raw_us[rows[i].spin];
+		double raw = raw_us[rows[i].way];
 
 		ping->row = &rows[i];
 		if (rows[i].p50_us > 0 && raw > 0 && rows[i].kind != PING_UDP)
@@ -417,21 +422,28 @@ static enum tool_exit ping_rounds(struct ping *ping, struct ping_row *rows,
 static bool ping_row_add(struct ping_row *rows, int *count, const char *what)
 {
 	enum ping_kind kind = PING_CONFIG;
+	enum ping_way ways = PING_LINGER; /* a loop is needed for it */
 	struct nopal_plan *plan = NULL;
 
 	if (strcmp(what, "raw") == 0)
 		kind = PING_UDP;
 	else if (strcmp(what, "tcp") == 0)
 		kind = PING_TCP;
-	if (kind == PING_CONFIG && !(plan = bench_plan(what)))
-		return false;
-	for (int spin = 0; spin < 2 && *count < BENCH_MOST_ROWS; spin++)
+	if (kind == PING_CONFIG) {
+		ways = PING_WAYS;
+		plan = bench_plan(what);
+		if (!plan)
+			return false;
+	}
+	for (enum ping_way way = PING_SLEEP;
+	     way < ways && *count < BENCH_MOST_ROWS; way++)
 		rows[(*count)++] = (struct ping_row){
 			.what = what,
 			.kind = kind,
-			.spin = spin,
-			.plan = spin && plan ? nopal_plan_ref(plan) : plan,
+			.way = way,
+			.plan = plan ? nopal_plan_ref(plan) : NULL,
 		};
+	nopal_plan_unref(plan);
 	return true;
 }
 
@@ -446,6 +458,9 @@ static void ping_declare(struct bench_report *report)
 		   "round trips of %d bytes between two processes, one "
 		   "a core; raw is UDP, connected on both sides",
 		   PING_BYTES);
+	bench_note(report,
+		   "linger: asleep, but polls for 50 us after each arrival; "
+		   "compare it with spin");
 }
 
 int bench_pingpong(int argc, char **argv, struct bench_report *report)
