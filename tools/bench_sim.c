@@ -21,6 +21,7 @@
 enum {
 	SIM_PORT = 9000,
 	SIM_MESSAGE_BYTES = 64 << 10,
+	SIM_UNDER_WAY = 16, /* messages: more than a path holds */
 	SIM_FLOWS = 10,
 	SIM_FLOOD_SHARE = 9, /* tenths of the rate */
 	SIM_TENTHS = 10,
@@ -45,6 +46,7 @@ struct sim_flow {
 	int64_t left_bytes; /* negative: without end */
 	uint64_t arrived_bytes;
 	int64_t due_ns, every_ns; /* of a flow that nothing paces */
+	int under_way;		  /* messages without a fate */
 	bool ended;
 };
 
@@ -70,10 +72,23 @@ static void sim_fill(struct nopal_session *session, void *user)
 	struct sim_flow *flow = user;
 
 	(void)session;
-	while (sim_send_one(flow))
-		;
+	while (flow->under_way < SIM_UNDER_WAY && sim_send_one(flow))
+		flow->under_way++;
 	if (flow->left_bytes == 0)
 		nopal_session_close(flow->session);
+}
+
+static void sim_on_sent(struct nopal_session *session, uint64_t cookie,
+			int fate, void *user)
+{
+	struct sim_flow *flow = user;
+
+	(void)cookie;
+	(void)fate;
+	if (flow->every_ns > 0 || flow->ended)
+		return;
+	flow->under_way--;
+	sim_fill(session, flow);
 }
 
 static void sim_on_tick(void *user)
@@ -131,6 +146,7 @@ static void sim_on_received(struct nopal_session *session,
 
 static const struct nopal_callbacks sim_sender = {
 	.opened = sim_on_opened,
+	.sent = sim_on_sent,
 	.writable = sim_fill,
 	.ended = sim_on_sender_ended,
 };
