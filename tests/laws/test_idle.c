@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session that has nothing to do takes few bytes: so that an endpoint can have a
+ * hundred thousand of them.  What is allocated is counted before the allocator
+ * (--wrap), as the C library's own chunks; a session's share is the slope between
+ * two numbers of sessions that have talked and fallen silent.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "rig.h"
+
+enum {
+	FEW = 256, /* powers of two: tables that double are equally full */
+	MANY = 4096,
+	ENDS = 2, /* of a session */
+	PORT = 1000,
+	CHUNK_BYTES = 8,    /* what the C library adds to each */
+	MINIMAL_MOST = 420, /* bytes of one end of a session */
+	BULK_MOST = 680,
+	TALK_BYTES = 3000,
+	DIGITS = 16, /* counts and times that grew by a byte */
+};
+#define SPACE_NS (100 * NOPAL_MICROSECOND) /* from one session to the next */
+
+static int64_t live_bytes;
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void __wrap_free(void *memory);
+
+static int64_t chunk_bytes(void *memory)
+{
+	return memory ? (int64_t)malloc_usable_size(memory) + CHUNK_BYTES : 0;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+	void *memory = __real_malloc(bytes);
+
+	live_bytes += chunk_bytes(memory);
+	return memory;
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+	void *memory = __real_calloc(count, bytes);
+
+	live_bytes += chunk_bytes(memory);
+	return memory;
+}
+
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+	live_bytes -= chunk_bytes(memory);
+	memory = __real_realloc(memory, bytes);
+	live_bytes += chunk_bytes(memory);
+	return memory;
+}
+
+void __wrap_free(void *memory)
+{
+	live_bytes -= chunk_bytes(memory);
+	__real_free(memory);
+}
+
+/* ------------------------------------------------------------ many sessions */
+
+static struct crowd {
+	struct nopal_world *world;
+	struct nopal_endpoint *from;
+	struct nopal_plan *plan;
+	struct nopal_address to;
+	struct nopal_session *session[MANY];
+	int opened, delivered;
+} crowd;
+
+static void on_received(struct nopal_session *session,
+			struct nopal_message *message, void *user)
+{
+	(void)session;
+	(void)message;
+	(void)user;
+	crowd.delivered++;
+}
+
+static const struct nopal_callbacks callbacks = { .received = on_received };
+
+static void pass(int64_t duration_ns)
+{
+	nopal_sim_run(crowd.world, nopal_world_now(crowd.world) + duration_ns);
+}
+
+static void crowd_open(const char *config)
+{
+	struct nopal_problems problems;
+	struct nopal_link link[ENDS];
+	int host[ENDS];
+
+	crowd = (struct crowd){ .plan = rig_plan(config) };
+	crowd.world = nopal_sim_new(1);
+	nopal_problems_init(&problems);
+	assert_int_equal(
+		nopal_link_parse("delay 10us", &link[0], &link[1], &problems),
+		0);
+	host[0] = nopal_sim_host(crowd.world);
+	host[1] = nopal_sim_host(crowd.world);
+	nopal_sim_connect(crowd.world, host[0], host[1], &link[0], &link[1]);
+	crowd.from = nopal_sim_endpoint(crowd.world, host[0], PORT);
+	nopal_endpoint_allow(nopal_sim_endpoint(crowd.world, host[1], PORT),
+			     crowd.plan, NOPAL_ALLOW_CONNECTIONLESS, &callbacks,
+			     NULL);
+	nopal_sim_address(host[1], PORT, &crowd.to);
+}
+
+/* More sessions, each of which sends a message; then silence. */
+static void crowd_grow(int count, size_t bytes)
+{
+	struct nopal_buffer *buffer = nopal_buffer_new(TALK_BYTES);
+
+	for (int i = crowd.opened; i < count; i++) {
+		crowd.session[i] = nopal_session_open(
+			crowd.from, crowd.plan, &crowd.to, &callbacks, NULL);
+		assert_non_null(crowd.session[i]);
+		pass(SPACE_NS);
+		assert_int_equal(nopal_send_buffer(crowd.session[i], buffer, 0,
+						   (uint32_t)bytes, 0),
+				 0);
+		pass(SPACE_NS);
+	}
+	crowd.opened = count;
+	nopal_buffer_free(buffer);
+	pass(5 * NOPAL_SECOND);
+	assert_int_equal(crowd.delivered, count);
+}
+
+static void crowd_close(void)
+{
+	nopal_world_free(crowd.world);
+	nopal_plan_unref(crowd.plan);
+}
+
+static void takes_at_most(const char *config, size_t bytes, int64_t most)
+{
+	int64_t few, nothing = live_bytes;
+
+	crowd_open(config);
+	crowd_grow(FEW, bytes);
+	few = live_bytes;
+	assert_true(few > nothing);
+	crowd_grow(MANY, bytes);
+	assert_in_range(live_bytes - few, 1, most * ENDS * (MANY - FEW));
+	crowd_close();
+}
+
+static void test_minimal(void **state)
+{
+	(void)state;
+	takes_at_most("extends = \"ctp_minimal\"\n", 1000, MINIMAL_MOST);
+}
+
+static void test_bulk(void **state)
+{
+	(void)state;
+	takes_at_most("extends = \"bulk\"\n", TALK_BYTES, BULK_MOST);
+}
+
+/* What a crowd did together leaves nothing with its members. */
+static void test_a_busy_time_is_forgotten(void **state)
+{
+	struct nopal_buffer *buffer = nopal_buffer_new(TALK_BYTES);
+	int64_t idle, busy, grown;
+
+	(void)state;
+	crowd_open("extends = \"bulk\"\n");
+	crowd_grow(FEW, TALK_BYTES);
+	idle = live_bytes;
+	for (int i = 0; i < FEW; i++)
+		nopal_send_buffer(crowd.session[i], buffer, 0, TALK_BYTES, 0);
+	busy = live_bytes;
+	assert_true(busy > idle + FEW * BULK_MOST);
+	pass(3 * NOPAL_SECOND);
+	/* but what the endpoints and the network keep for the next time */
+	grown = live_bytes - idle;
+	for (int i = 0; i < FEW; i++)
+		nopal_send_buffer(crowd.session[i], buffer, 0, TALK_BYTES, 0);
+	pass(3 * NOPAL_SECOND);
+	assert_true(live_bytes - idle <= grown + FEW * ENDS * DIGITS);
+	nopal_buffer_free(buffer);
+	crowd_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_minimal),
+		cmocka_unit_test(test_bulk),
+		cmocka_unit_test(test_a_busy_time_is_forgotten),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "rig.h"
+
+static struct rig rig;
+
+static const char BULK[] = "extends = \"bulk\"\n";
+static const char STACK[] =
+	"layer \"upper\" {\n"
+	"  transport_driver {}\n  resize {}\n"
+	"  sequenced_messages {}\n  lossy_fifo {}\n}\n"
+	"layer \"lower\" {\n"
+	"  transport_driver {}\n  fixed_size {}\n  checksum {}\n}\n";
+
+static bool rests(const struct rig_side *side)
+{
+	return nopal__core(side->session)->awake == NULL;
+}
+
+static void talk(const char *config)
+{
+	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms" });
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(rig_send_bytes(&rig, 20000), 0);
+	rig_run(&rig, 200 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.acceptor.delivered, 20);
+}
+
+static void test_what_is_idle_rests_and_goes_on_as_it_was(void **state)
+{
+	struct nopal_counters before;
+
+	(void)state;
+	talk(BULK);
+	assert_false(rests(&rig.opener));
+	assert_false(rests(&rig.acceptor));
+	before = *nopal_session_counters(rig.opener.session);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(rests(&rig.opener));
+	assert_true(rests(&rig.acceptor));
+	assert_memory_equal(nopal_session_counters(rig.opener.session), &before,
+			    sizeof(before));
+	assert_false(rests(&rig.opener));
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(rests(&rig.opener));
+	assert_int_equal(rig_send(&rig, "again"), 0);
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	assert_string_equal(rig.acceptor.text[20], "again");
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 21);
+	rig_close(&rig);
+}
+
+static void test_its_parts_give_their_memory_back(void **state)
+{
+	(void)state;
+	talk(BULK);
+	assert_true(nopal__core(rig.opener.session)->awake->bytes_held > 1000);
+	rig_run(&rig, NOPAL_SECOND);
+	rig_part(rig.opener.session, "resize");
+	rig_part(rig.acceptor.session, "resize");
+	assert_int_equal(nopal__core(rig.opener.session)->awake->bytes_held, 0);
+	assert_int_equal(nopal__core(rig.acceptor.session)->awake->bytes_held,
+			 0);
+	assert_null(nopal__core(rig.opener.session)->memory);
+	rig_close(&rig);
+}
+
+/* Memory is not given away to be asked for again at once. */
+static void test_who_talks_now_and_then_stays_awake(void **state)
+{
+	const struct nopal_awake *awake;
+
+	(void)state;
+	talk(BULK);
+	awake = nopal__core(rig.acceptor.session)->awake;
+	for (int i = 0; i < 50; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, 100 * NOPAL_MILLISECOND);
+		assert_ptr_equal(nopal__core(rig.acceptor.session)->awake,
+				 awake);
+	}
+	rig_close(&rig);
+}
+
+/* A lost peer: what waits for its fate keeps the session awake. */
+static void test_what_is_under_way_keeps_it_awake(void **state)
+{
+	(void)state;
+	talk(BULK);
+	rig_change_both(&rig, "loss 100%");
+	rig_send(&rig, "into the void");
+	rig_run(&rig, 3 * NOPAL_SECOND);
+	assert_false(rests(&rig.opener));
+	assert_true(rests(&rig.acceptor));
+	rig_close(&rig);
+}
+
+static void test_timers_wake_it(void **state)
+{
+	(void)state;
+	talk(BULK);
+	rig_run(&rig, 5 * NOPAL_SECOND);
+	assert_true(rests(&rig.opener));
+	rig_change_both(&rig, "loss 100%");
+	rig_run(&rig, 60 * NOPAL_SECOND);
+	assert_null(rig.opener.session);
+	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
+	assert_int_equal(rig.acceptor.end, NOPAL_PEER_LOST);
+	rig_close(&rig);
+}
+
+static void test_a_stack_rests_as_one(void **state)
+{
+	(void)state;
+	talk(STACK);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(rests(&rig.opener));
+	assert_null(nopal__core(rig.opener.session)->below->awake);
+	assert_int_equal(rig_send_bytes(&rig, 5000), 0);
+	assert_non_null(nopal__core(rig.opener.session)->below->awake);
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.acceptor.length[20], 5000);
+	rig_close(&rig);
+}
+
+static void test_closing_and_aborting_wake_it(void **state)
+{
+	(void)state;
+	talk(BULK);
+	rig_run(&rig, NOPAL_SECOND);
+	rig_finish(&rig);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
+	rig_close(&rig);
+	talk(BULK);
+	rig_run(&rig, NOPAL_SECOND);
+	nopal_session_abort(rig.acceptor.session, "enough");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.end, NOPAL_ABORTED);
+	rig_close(&rig);
+}
+
+/* With its endpoint a session ends that rests, and its peer is told. */
+static void test_its_endpoint_closes(void **state)
+{
+	(void)state;
+	talk(BULK);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(rests(&rig.opener));
+	nopal_endpoint_close(rig.opener.endpoint);
+	rig.opener.endpoint = NULL;
+	assert_int_equal(rig.opener.end, NOPAL_ABORTED);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.end, NOPAL_ABORTED);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_idle_rests_and_goes_on_as_it_was),
+		cmocka_unit_test(test_its_parts_give_their_memory_back),
+		cmocka_unit_test(test_who_talks_now_and_then_stays_awake),
+		cmocka_unit_test(test_what_is_under_way_keeps_it_awake),
+		cmocka_unit_test(test_timers_wake_it),
+		cmocka_unit_test(test_a_stack_rests_as_one),
+		cmocka_unit_test(test_closing_and_aborting_wake_it),
+		cmocka_unit_test(test_its_endpoint_closes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
