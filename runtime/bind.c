@@ -23,8 +23,8 @@ static struct nopal_own_calls *own_calls(struct nopal_core *core)
 		return NULL;
 	memcpy(core->awake->own->calls, core->layer->calls,
 	       sizeof(core->awake->own->calls));
-	core->calls = core->awake->own->calls;
-	core->fused = NULL; /* a raise in progress goes on as it began */
+	core->awake->calls = core->awake->own->calls;
+	core->awake->fused = NULL; /* a raise in progress goes on as it began */
 	return core->awake->own;
 }
 
@@ -100,7 +100,7 @@ int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
 	if (!call.part)
 		return -ENOMEM;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (nopal__kind_wanted(core->plan, part, binding->kinds,
+		if (nopal__kind_wanted(core->layer->plan, part, binding->kinds,
 				       code) &&
 		    calls_append(core, &own->calls[binding->event][code],
 				 call) < 0)
@@ -117,7 +117,8 @@ void nopal_unbind(struct nopal_session *session, const struct nopal_part *part,
 	if (!own)
 		return;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (nopal__kind_wanted(core->plan, part, binding->kinds, code))
+		if (nopal__kind_wanted(core->layer->plan, part, binding->kinds,
+				       code))
 			calls_remove(core, &own->calls[binding->event][code],
 				     part, &binding->run);
 }

@@ -288,13 +288,13 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 	if (!core || core->local_id != id)
 		core = session_of(endpoint, &arrival->from, id);
 	*of_last = core;
-	if (!core || core->life == NOPAL_LIFE_ENDED) {
+	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core)) {
 		endpoint->port.counters.unknown_session++;
 		return;
 	}
-	if (core->fused)
-		core->fused->receive(core, kind, arrival->buffer, bytes,
-				     length);
+	if (core->awake->fused)
+		core->awake->fused->receive(core, kind, arrival->buffer, bytes,
+					    length);
 	else
 		nopal__session_receive(core, kind, arrival->buffer, bytes,
 				       length);

@@ -189,7 +189,7 @@ static inline void go_on(struct nopal_session *session, enum nopal_event event,
 #ifdef NOPAL_FUSED_LAYERS
 static inline bool is_elsewhere(const struct nopal_core *core)
 {
-	return !core->fused;
+	return !core->awake->fused;
 }
 
 static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
@@ -200,12 +200,12 @@ static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
 #else
 static inline bool is_elsewhere(const struct nopal_core *core)
 {
-	return core->fused != NULL;
+	return core->awake->fused != NULL;
 }
 
 static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
 {
-	return core->fused;
+	return core->awake->fused;
 }
 
 #define EVENT(name, type, doc)                                                 \
@@ -213,8 +213,9 @@ static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
 					   type *subject)                      \
 	{                                                                      \
 		const struct nopal_calls *calls =                              \
-			&nopal__core(session)->calls[NOPAL_##name][BY_SUBJECT( \
-				subject, kind_of)(subject)];                   \
+			&nopal__core(session)                                  \
+				 ->awake->calls[NOPAL_##name][BY_SUBJECT(      \
+					 subject, kind_of)(subject)];          \
 		const struct nopal_call *call = calls->call;                   \
                                                                                \
 		for (uint32_t left = calls->count; left; left--, call++)       \

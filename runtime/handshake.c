@@ -76,9 +76,10 @@ void nopal__opening_pack(struct nopal_core *core,
 		return;
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_CONNECT), 1);
 	nopal_write(&writer, core->local_id, NOPAL_ID_BYTES);
-	nopal_write(&writer, core->plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
+	nopal_write(&writer, core->layer->plan->fingerprint,
+		    NOPAL_FINGERPRINT_BYTES);
 	nopal_write(&writer,
-		    check_of(core->plan->fingerprint, core->local_id,
+		    check_of(core->layer->plan->fingerprint, core->local_id,
 			     segment->body.bytes, segment->body.length),
 		    NOPAL_CHECK_BYTES);
 	nopal_write_bytes(&writer, segment->body.bytes, segment->body.length);
@@ -446,13 +447,13 @@ void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 	uint64_t type;
 
 	if (!core->opener || body.bad ||
-	    check != (check_of(core->plan->fingerprint, core->local_id, body.at,
-			       nopal_read_left(&body)) &
+	    check != (check_of(core->layer->plan->fingerprint, core->local_id,
+			       body.at, nopal_read_left(&body)) &
 		      UINT16_MAX)) {
 		core->awake->counters.rx_malformed++;
 		return;
 	}
-	if (core->peer_known && core->plan->admission)
+	if (core->peer_known && core->layer->plan->admission)
 		return;
 	type = nopal_read(&body, 1);
 	if (type == REPLY_REFUSED && !core->peer_known)

@@ -18,7 +18,7 @@ struct nopal_message *nopal_message_find(struct nopal_session *session,
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_message *message =
-		nopal__pool_find(&core->messages, handle);
+		nopal__pool_find(&core->awake->messages, handle);
 
 	if (!message)
 		core->awake->counters.stale_handles++;
@@ -31,11 +31,11 @@ static struct nopal_message *message_make(struct nopal_core *core,
 	struct nopal_handle handle;
 	struct nopal_message *message;
 
-	if (core->segments.alive + core->messages.alive >=
+	if (core->awake->segments.alive + core->awake->messages.alive >=
 		    core->awake->budget.objects ||
 	    !nopal__charge(core, length))
 		return NULL;
-	message = nopal__pool_take(&core->messages, &handle);
+	message = nopal__pool_take(&core->awake->messages, &handle);
 	if (!message) {
 		nopal__credit(core, length);
 		return NULL;
@@ -109,7 +109,7 @@ void nopal__message_free(struct nopal_core *core, struct nopal_message *message)
 		nopal_buffer_unref(message->fragment[i].buffer);
 	fragments_free(core, message);
 	nopal__credit(core, message->length);
-	nopal__pool_give(&core->messages, message);
+	nopal__pool_give(&core->awake->messages, message);
 }
 
 void nopal__message_unpin(struct nopal_core *core,
@@ -520,7 +520,8 @@ size_t nopal_message_copy(const struct nopal_message *message, uint64_t from,
 /* The session is over: what has no fate yet gets the only true one. */
 void nopal__messages_end(struct nopal_core *core)
 {
-	struct nopal_message *message = nopal__pool_oldest(&core->messages);
+	struct nopal_message *message =
+		nopal__pool_oldest(&core->awake->messages);
 
 	while (message) {
 		struct nopal_message *newer;
@@ -537,7 +538,8 @@ void nopal__messages_end(struct nopal_core *core)
 /* Those that were kept, and that nobody gave back in `ended`. */
 void nopal__messages_free_kept(struct nopal_core *core)
 {
-	struct nopal_message *message = nopal__pool_oldest(&core->messages);
+	struct nopal_message *message =
+		nopal__pool_oldest(&core->awake->messages);
 
 	while (message) {
 		struct nopal_message *newer = nopal__pool_newer(message);

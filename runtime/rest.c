@@ -8,10 +8,14 @@
  *
  * At rest a session has its struct nopal_core, its place in the wheel and a
  * string of bytes.  Its parts give back what they can make again (their `rest`),
- * and what is left is packed: each 64-bit word as how it differs from that of a
- * fresh session of the plan, and of that the bytes that are not zero.
+ * and what is left is packed, in 64-bit words:
  *
- *   bitmap of words that differ | for each of them: mask, bytes that differ
+ *   bitmap of words that are not those of a fresh session of the plan |
+ *   for each of them a mask, and the bytes that are not zero
+ *
+ * of how the word differs from the fresh one, or, where that is shorter and the
+ * mask says so in its highest bit, of how long it is ago: most of what is large
+ * is a time.  A mask of 0 goes before a word that is kept as it is.
  *
  * So what a part never touched takes a bit a word.  The application's handle,
  * the id and the timers stay what they are; nobody can tell but by the memory.
@@ -23,7 +27,14 @@
 
 #include "session.h"
 
-enum { BYTE_BITS = 8, WORD_BYTES = 8 };
+enum {
+	BYTE_BITS = 8,
+	WORD_BYTES = 8,
+	MASK_ALL = 0xff,
+	MASK_BYTES = 0x7f,
+	MASK_AGO = 1 << 7, /* the word is a time, told as how long ago */
+	MASK_WHOLE = 0,	   /* all bytes follow */
+};
 
 static uint32_t word_count(const struct nopal_layer *layer)
 {
@@ -37,66 +48,108 @@ static uint32_t bitmap_bytes(const struct nopal_layer *layer)
 
 /* -------------------------------------------------------------------- bytes */
 
-static size_t packed_bytes(const struct nopal_layer *layer,
-			   const uint64_t *words)
+/* A bit for each byte that is not zero. */
+static unsigned byte_mask(uint64_t word)
 {
+	unsigned mask = 0;
+
+	for (unsigned i = 0; word; i++, word >>= BYTE_BITS)
+		mask |= (unsigned)((uint8_t)word != 0) << i;
+	return mask;
+}
+
+static unsigned mask_bytes(unsigned mask)
+{
+	return (unsigned)__builtin_popcount(mask);
+}
+
+/* How a word is written: its mask, and of what. */
+static unsigned word_mask(uint64_t word, uint64_t fresh, uint64_t now,
+			  uint64_t *ret_of)
+{
+	unsigned differs = byte_mask(word ^ fresh);
+	unsigned ago = byte_mask(now - word);
+
+	*ret_of = word ^ fresh;
+	if (!(ago & MASK_AGO) && mask_bytes(ago) < mask_bytes(differs)) {
+		*ret_of = now - word;
+		return ago | MASK_AGO;
+	}
+	return differs & MASK_AGO ? MASK_WHOLE : differs;
+}
+
+static uint8_t *word_pack(uint8_t *at, unsigned mask, uint64_t of)
+{
+	unsigned bytes = mask == MASK_WHOLE ? MASK_ALL : mask & MASK_BYTES;
+
+	*at++ = (uint8_t)mask;
+	for (; bytes; bytes >>= 1, of >>= BYTE_BITS)
+		if (bytes & 1)
+			*at++ = (uint8_t)of;
+	return at;
+}
+
+static const uint8_t *word_unpack(const uint8_t *at, uint64_t now,
+				  uint64_t *word)
+{
+	unsigned mask = *at++;
+	unsigned bytes = mask == MASK_WHOLE ? MASK_ALL : mask & MASK_BYTES;
+	uint64_t of = 0;
+
+	for (unsigned i = 0; i < WORD_BYTES; i++)
+		if (bytes >> i & 1)
+			of |= (uint64_t)*at++ << (i * BYTE_BITS);
+	*word = mask & MASK_AGO ? now - of : *word ^ of;
+	return at;
+}
+
+static size_t packed_bytes(const struct nopal_core *core)
+{
+	const uint64_t *words = (const uint64_t *)core->awake;
+	const struct nopal_layer *layer = core->layer;
 	size_t bytes = bitmap_bytes(layer);
 
-	for (uint32_t i = 0; i < word_count(layer); i++) {
-		uint64_t differs = words[i] ^ layer->fresh[i];
+	for (uint32_t i = 0; i < word_count(layer); i++)
+		if (words[i] != layer->fresh[i]) {
+			uint64_t of;
+			unsigned mask = word_mask(words[i], layer->fresh[i],
+						  (uint64_t)core->now_ns, &of);
 
-		bytes += differs != 0;
-		for (; differs; differs >>= BYTE_BITS)
-			bytes += (uint8_t)differs != 0;
-	}
+			bytes += mask == MASK_WHOLE
+					 ? 1 + WORD_BYTES
+					 : 1 + mask_bytes(mask & MASK_BYTES);
+		}
 	return bytes;
 }
 
-static uint8_t *word_pack(uint8_t *at, uint64_t differs)
+static void words_pack(const struct nopal_core *core, uint8_t *packed)
 {
-	uint8_t *mask = at++;
-
-	*mask = 0;
-	for (unsigned i = 0; differs; i++, differs >>= BYTE_BITS)
-		if ((uint8_t)differs) {
-			*mask |= (uint8_t)(1u << i);
-			*at++ = (uint8_t)differs;
-		}
-	return at;
-}
-
-static const uint8_t *word_unpack(const uint8_t *at, uint64_t *word)
-{
-	uint8_t mask = *at++;
-
-	for (unsigned i = 0; i < WORD_BYTES; i++)
-		if (mask >> i & 1)
-			*word ^= (uint64_t)*at++ << (i * BYTE_BITS);
-	return at;
-}
-
-static void words_pack(const struct nopal_layer *layer, const uint64_t *words,
-		       uint8_t *packed)
-{
+	const uint64_t *words = (const uint64_t *)core->awake;
+	const struct nopal_layer *layer = core->layer;
 	uint8_t *at = packed + bitmap_bytes(layer);
 
 	memset(packed, 0, bitmap_bytes(layer));
 	for (uint32_t i = 0; i < word_count(layer); i++)
 		if (words[i] != layer->fresh[i]) {
+			uint64_t of;
+			unsigned mask = word_mask(words[i], layer->fresh[i],
+						  (uint64_t)core->now_ns, &of);
+
 			packed[i / BYTE_BITS] |= (uint8_t)(1u << i % BYTE_BITS);
-			at = word_pack(at, words[i] ^ layer->fresh[i]);
+			at = word_pack(at, mask, of);
 		}
 }
 
-static void words_unpack(const struct nopal_layer *layer, uint64_t *words,
-			 const uint8_t *packed)
+static void words_unpack(struct nopal_core *core, const uint8_t *packed)
 {
+	const struct nopal_layer *layer = core->layer;
 	const uint8_t *at = packed + bitmap_bytes(layer);
+	uint64_t *words = (uint64_t *)core->awake;
 
 	memcpy(words, layer->fresh, layer->awake_bytes);
 	for (uint32_t i = 0; i < word_count(layer); i++)
 		if (packed[i / BYTE_BITS] >> i % BYTE_BITS & 1)
-			at = word_unpack(at, &words[i]);
+			at = word_unpack(at, (uint64_t)core->now_ns, &words[i]);
 }
 
 /* ------------------------------------------------------------------ to rest */
@@ -106,8 +159,8 @@ static bool nothing_under_way(const struct nopal_core *core)
 	const struct nopal_awake *awake = core->awake;
 
 	return core->life == NOPAL_LIFE_OPEN && !core->touched &&
-	       core->depth == 0 && core->segments.alive == 0 &&
-	       core->messages.alive == 0 && awake->unfinished == 0 &&
+	       core->depth == 0 && core->awake->segments.alive == 0 &&
+	       core->awake->messages.alive == 0 && awake->unfinished == 0 &&
 	       awake->queue.count == 0 && awake->delayed.count == 0 &&
 	       awake->departures.oldest == awake->departures.next;
 }
@@ -132,7 +185,7 @@ static void list_give_back(struct nopal_core *core,
 static void give_back(struct nopal_core *core)
 {
 	const struct nopal_part *part =
-		&core->plan->parts[core->layer->first_part];
+		&core->layer->plan->parts[core->layer->first_part];
 
 	for (uint32_t i = 0; i < core->layer->part_count; i++)
 		if (part[i].microprotocol->rest)
@@ -152,14 +205,13 @@ static bool core_pack(struct nopal_core *core)
 	uint8_t *packed;
 
 	give_back(core);
-	awake->serial = NULL;
-	awake->timers = NULL;
-	packed = malloc(packed_bytes(core->layer, (const uint64_t *)awake));
+	nopal__awake_forget(core);
+	packed = malloc(packed_bytes(core));
 	if (!packed) {
 		nopal__awake_lay_out(core);
 		return false;
 	}
-	words_pack(core->layer, (const uint64_t *)awake, packed);
+	words_pack(core, packed);
 	free(awake);
 	core->awake = NULL;
 	core->shared = NULL;
@@ -195,10 +247,10 @@ static bool core_unpack(struct nopal_core *core)
 
 	if (!awake)
 		return false;
-	words_unpack(core->layer, (uint64_t *)awake, core->packed);
+	core->awake = awake;
+	words_unpack(core, core->packed);
 	free(core->packed);
 	core->packed = NULL;
-	core->awake = awake;
 	nopal__awake_lay_out(core);
 	return true;
 }

@@ -17,7 +17,7 @@ nopal_segment_find(struct nopal_session *session, struct nopal_handle handle)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_segment *segment =
-		nopal__pool_find(&core->segments, handle);
+		nopal__pool_find(&core->awake->segments, handle);
 
 	if (!segment) {
 		core->awake->counters.stale_handles++;
@@ -30,7 +30,8 @@ nopal_segment_find(struct nopal_session *session, struct nopal_handle handle)
 NOPAL_HOT void nopal_segment_prefetch(struct nopal_session *session,
 				      struct nopal_handle handle)
 {
-	nopal__pool_prefetch(&nopal__core(session)->segments, handle.index);
+	nopal__pool_prefetch(&nopal__core(session)->awake->segments,
+			     handle.index);
 }
 
 /* But for the attributes. */
@@ -40,10 +41,10 @@ segment_make(struct nopal_core *core, uint8_t kind)
 	struct nopal_handle handle;
 	struct nopal_segment *segment;
 
-	if (core->segments.alive + core->messages.alive >=
+	if (core->awake->segments.alive + core->awake->messages.alive >=
 	    core->awake->budget.objects)
 		return NULL;
-	segment = nopal__pool_take(&core->segments, &handle);
+	segment = nopal__pool_take(&core->awake->segments, &handle);
 	if (!segment)
 		return NULL;
 	*segment = (struct nopal_segment){
@@ -143,7 +144,7 @@ NOPAL_HOT void nopal__segment_free(struct nopal_core *core,
 	nopal__record(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number,
 		      0);
 	nopal_buffer_unref(segment->body.buffer);
-	nopal__pool_give(&core->segments, segment);
+	nopal__pool_give(&core->awake->segments, segment);
 }
 
 /* ----------------------------------------------------------- done and freed */

@@ -28,35 +28,51 @@ uint64_t nopal_random(struct nopal_session *session)
 static const struct nopal_part *part_at(const struct nopal_core *core,
 					uint32_t i)
 {
-	return &core->plan->parts[core->layer->first_part + i];
+	return &core->layer->plan->parts[core->layer->first_part + i];
 }
 
-void nopal__awake_lay_out(struct nopal_core *core)
+static struct nopal_pool *pool_for(const struct nopal_core *core, size_t head)
 {
-	char *awake = (char *)core->awake;
+	return nopal__pool_of(&core->endpoint->pools,
+			      (uint32_t)(head + core->layer->plan->slot_count *
+							sizeof(uint64_t)));
+}
 
-	core->shared = (void *)(awake + core->layer->shared_at);
-	core->awake->serial = (void *)(awake + core->layer->serial_at);
-	core->awake->timers = (void *)(awake + core->layer->timers_at);
+bool nopal__awake_lay_out(struct nopal_core *core)
+{
+	const struct nopal_layer *layer = core->layer;
+	struct nopal_awake *awake = core->awake;
+
+	core->shared = (void *)((char *)awake + layer->shared_at);
+	awake->serial = (void *)((char *)awake + layer->serial_at);
+	awake->timers = (void *)((char *)awake + layer->timers_at);
+	awake->calls = awake->own ? awake->own->calls : layer->calls;
+	awake->fused = awake->own ? NULL : layer->plan->fused;
+	awake->segments.pool = pool_for(core, sizeof(struct nopal_segment));
+	awake->messages.pool = pool_for(core, sizeof(struct nopal_message));
+	return awake->segments.pool && awake->messages.pool;
+}
+
+/* What the plan's image of a fresh session has no use for. */
+void nopal__awake_forget(struct nopal_core *core)
+{
+	struct nopal_awake *awake = core->awake;
+
+	awake->serial = NULL;
+	awake->timers = NULL;
+	awake->calls = NULL;
+	awake->fused = NULL;
+	awake->segments.pool = NULL;
+	awake->messages.pool = NULL;
 }
 
 static bool core_lay_out(struct nopal_core *core)
 {
-	struct nopal_pool **pools = &core->endpoint->pools;
-	uint32_t slots = core->plan->slot_count;
-
 	core->awake = malloc(core->layer->awake_bytes);
 	if (!core->awake)
 		return false;
 	memcpy(core->awake, core->layer->fresh, core->layer->awake_bytes);
-	nopal__awake_lay_out(core);
-	core->segments.pool =
-		nopal__pool_of(pools, (uint32_t)(sizeof(struct nopal_segment) +
-						 slots * sizeof(uint64_t)));
-	core->messages.pool =
-		nopal__pool_of(pools, (uint32_t)(sizeof(struct nopal_message) +
-						 slots * sizeof(uint64_t)));
-	return core->segments.pool && core->messages.pool;
+	return nopal__awake_lay_out(core);
 }
 
 static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
@@ -69,19 +85,16 @@ static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
 	if (!core)
 		return NULL;
 	core->layer = layer;
-	core->plan = nopal_plan_ref(plan);
-	core->calls = layer->calls;
-	core->fused = plan->fused;
 	core->endpoint = endpoint;
 	core->world = endpoint->port.world;
 	core->peer = *peer;
 	core->now_ns = core->world->now_ns;
 	if (!core_lay_out(core)) {
-		nopal_plan_unref(core->plan);
 		free(core->awake);
 		free(core);
 		return NULL;
 	}
+	nopal_plan_ref(plan);
 	core->awake->random = core->world->ops->random(core->world);
 	return core;
 }
@@ -100,18 +113,19 @@ static int parts_open(struct nopal_core *core)
 
 static void core_free(struct nopal_core *core)
 {
-	struct nopal_segment *segment = nopal__pool_oldest(&core->segments);
+	struct nopal_segment *segment =
+		nopal__pool_oldest(&core->awake->segments);
 
 	while (segment) {
 		struct nopal_segment *newer = nopal__pool_newer(segment);
 
 		nopal_buffer_unref(segment->body.buffer);
-		nopal__pool_give(&core->segments, segment);
+		nopal__pool_give(&core->awake->segments, segment);
 		segment = newer;
 	}
 	nopal_wheel_disarm(&core->world->wheel, &core->wake);
 	nopal__memory_release(core);
-	nopal_plan_unref(core->plan);
+	nopal_plan_unref((struct nopal_plan *)(uintptr_t)core->layer->plan);
 	if (core->awake)
 		free(core->awake->end_text);
 	else
@@ -173,8 +187,8 @@ void nopal__session_start(struct nopal_core *core)
 {
 	nopal__touch(core);
 	if (core->world->tracer) {
-		uint16_t plan =
-			nopal__trace_plan(core->world->tracer, core->plan);
+		uint16_t plan = nopal__trace_plan(core->world->tracer,
+						  core->layer->plan);
 
 		nopal__trace(core->world->tracer, core->session.now_ns,
 			     core->local_id, NOPAL_TRACED_SESSION,
@@ -420,12 +434,12 @@ void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id)
 
 const char *nopal_session_composition(const struct nopal_session *session)
 {
-	return nopal__core(session)->plan->canonical;
+	return nopal__core(session)->layer->plan->canonical;
 }
 
 const char *nopal_session_plan_name(const struct nopal_session *session)
 {
-	return nopal__core(session)->plan->name;
+	return nopal__core(session)->layer->plan->name;
 }
 
 void nopal_session_peer(const struct nopal_session *session,
@@ -513,7 +527,7 @@ size_t nopal_session_dump(const struct nopal_session *session, FILE *out)
 	size_t lines = 0;
 
 	for (const struct nopal_segment *segment =
-		     nopal__pool_oldest(&core->segments);
+		     nopal__pool_oldest(&core->awake->segments);
 	     segment; segment = nopal__pool_newer(segment)) {
 		if (segment->incoming)
 			continue;

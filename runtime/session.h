@@ -107,6 +107,9 @@ struct nopal_own_calls {
 /* What a session has only while it does not rest (rest.c): all that is its own,
  * and then the states of its parts, its shared variables, the serials and timers. */
 struct nopal_awake {
+	const struct nopal_calls (*calls)[NOPAL_KIND_ROOM];
+	const struct nopal_fused *fused; /* NULL: interpreted */
+	struct nopal_objects segments, messages;
 	struct nopal_departures departures;
 	struct nopal_deferred_list queue, delayed;
 	uint64_t *serial; /* last values seen of serial attributes */
@@ -142,13 +145,8 @@ struct nopal_core {
 		};
 	};
 	const struct nopal_layer *layer;
-	struct nopal_plan *plan;
-	const struct nopal_calls (*calls)[NOPAL_KIND_ROOM];
-	const struct nopal_fused *fused; /* NULL: interpreted */
 	struct nopal_endpoint *endpoint;
 	struct nopal_world *world;
-
-	struct nopal_objects segments, messages;
 	struct nopal_core *above, *below;
 	union {
 		struct nopal_core *next_touched;
@@ -186,7 +184,7 @@ nopal__plan(const struct nopal_core *core)
 	(void)core;
 	return &fused_plan;
 #else
-	return core->plan;
+	return core->layer->plan;
 #endif
 }
 
@@ -349,8 +347,10 @@ void nopal__stack_done(struct nopal_core *core,
 		       const struct nopal_message *message);
 
 /* session.c */
-/* Sets the pointers into what a session has awake. */
-void nopal__awake_lay_out(struct nopal_core *core);
+/* Sets the pointers of what a session has awake; false: no memory, but never
+ * for a second time. */
+bool nopal__awake_lay_out(struct nopal_core *core);
+void nopal__awake_forget(struct nopal_core *core);
 struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 				       struct nopal_plan *plan,
 				       const struct nopal_address *peer,

@@ -76,7 +76,7 @@ void nopal__stack_done(struct nopal_core *core,
 
 	if (above->life == NOPAL_LIFE_ENDED)
 		return;
-	segment = nopal__pool_find(&above->segments, message->above);
+	segment = nopal__pool_find(&above->awake->segments, message->above);
 	if (!segment || !(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
 		return;
 	if (message->segments_missing)

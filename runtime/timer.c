@@ -75,7 +75,7 @@ static void watchdog_bark(struct nopal_core *core)
 	bool waiting = false;
 
 	for (const struct nopal_segment *segment =
-		     nopal__pool_oldest(&core->segments);
+		     nopal__pool_oldest(&core->awake->segments);
 	     segment; segment = nopal__pool_newer(segment)) {
 		if (!segment->wanted)
 			continue;

@@ -37,11 +37,11 @@ NOPAL_HOT static void train_seal(struct nopal_endpoint *endpoint)
 	if (!bytes)
 		return;
 	endpoint->unsealed = 0;
-	seal = core->plan->seal;
-	seal->microprotocol->seal->close(&core->session, seal,
-					 endpoint->train +
-						 endpoint->train_length - bytes,
-					 bytes - core->plan->trailer_bytes);
+	seal = core->layer->plan->seal;
+	seal->microprotocol->seal->close(
+		&core->session, seal,
+		endpoint->train + endpoint->train_length - bytes,
+		bytes - core->layer->plan->trailer_bytes);
 }
 
 /* Not inlined: its wide read of length and stride would move before the tests of

@@ -21,9 +21,10 @@ void nopal__touch(struct nopal_core *core)
 {
 	struct nopal_world *world = core->world;
 
+	if (!nopal__be_awake(core)) /* packed as of its last turn */
+		return;
 	core->session.now_ns = world->now_ns;
-	if (core->touched || core->life == NOPAL_LIFE_ENDED ||
-	    !nopal__be_awake(core))
+	if (core->touched || core->life == NOPAL_LIFE_ENDED)
 		return;
 	nopal__rest_watch(world);
 	core->touched = true;

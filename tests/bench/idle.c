@@ -134,7 +134,8 @@ static void take_apart(struct nopal_session *session)
 {
 	struct nopal_core *core = nopal__core(session);
 	const struct nopal_layer *layer = core->layer;
-	const struct nopal_part *part = &core->plan->parts[layer->first_part];
+	const struct nopal_part *part =
+		&core->layer->plan->parts[layer->first_part];
 
 	printf("at rest now: %s\n", core->awake ? "no" : "yes");
 	nopal__be_awake(core);

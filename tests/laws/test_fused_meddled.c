@@ -76,7 +76,7 @@ enum nopal_verdict meddle_to_net(struct nopal_session *session,
 static void look(struct pair *pair, struct nopal_session *session)
 {
 	(void)pair;
-	if (nopal__core(session)->fused)
+	if (nopal__core(session)->awake->fused)
 		ended_in_unit++;
 	else
 		ended_outside++;
@@ -125,7 +125,7 @@ static void check_where(bool fused)
 static void leave(struct nopal_session *session)
 {
 	left[side_of(session)] = true;
-	assert_null(nopal__core(session)->fused);
+	assert_null(nopal__core(session)->awake->fused);
 }
 
 static struct nopal_plan *fused, *interpreted;

@@ -22,8 +22,8 @@ enum {
 	ENDS = 2, /* of a session */
 	PORT = 1000,
 	CHUNK_BYTES = 8,    /* what the C library adds to each */
-	MINIMAL_MOST = 420, /* bytes of one end of a session */
-	BULK_MOST = 680,
+	MINIMAL_MOST = 350, /* bytes of one end of a session */
+	BULK_MOST = 600,
 	TALK_BYTES = 3000,
 	DIGITS = 16, /* counts and times that grew by a byte */
 };

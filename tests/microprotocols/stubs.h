@@ -87,7 +87,7 @@ static inline int stubs_register(void **state)
 static inline struct nopal_segment *stub_segment(struct rig *rig)
 {
 	const struct nopal_objects *segments =
-		&nopal__core(rig->opener.session)->segments;
+		&rig_awake(rig->opener.session)->segments;
 	struct nopal_segment *segment = nopal__pool_oldest(segments);
 
 	assert_int_equal(segments->alive, 1);

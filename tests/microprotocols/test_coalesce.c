@@ -131,7 +131,7 @@ static void test_all_messages_share_the_fate_of_their_segment(void **state)
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 100);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(rig.acceptor.text[i][0], i);
-	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
 	rig_close(&rig);
 }
 
@@ -151,7 +151,7 @@ static uint32_t given(struct rig *rig, const char *bytes, size_t length)
 	nopal_set(one.segment, rig_part(side->session, "sequenced_segments"), 0,
 		  number++);
 	arriving_end(&one);
-	assert_int_equal(core->messages.alive, 0);
+	assert_int_equal(core->awake->messages.alive, 0);
 	return side->delivered - before;
 }
 

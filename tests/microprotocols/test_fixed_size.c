@@ -117,7 +117,7 @@ static void test_over_budget_nothing_is_kept(void **state)
 	one = arriving_begin(rig.acceptor.session, NOPAL_KIND_DATA, "abc", 3);
 	arriving_end(&one);
 	assert_int_equal(rig.acceptor.delivered, 1);
-	assert_int_equal(nopal__core(rig.acceptor.session)->messages.alive, 0);
+	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);
 	rig_close(&rig);
 }
 

@@ -123,17 +123,18 @@ static void test_segments_are_kept_until_their_parity_is_made(void **state)
 	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
 	core = nopal__core(net.rig.opener.session);
-	assert_int_equal(core->segments.alive, 0);
+	rig_awake(net.rig.opener.session);
+	assert_int_equal(core->awake->segments.alive, 0);
 	for (uint32_t i = 1; i < 4; i++) {
 		rig_send(&net.rig, "x");
-		assert_int_equal(core->segments.alive, i);
+		assert_int_equal(core->awake->segments.alive, i);
 	}
 	assert_int_equal(core->awake->unfinished, 0);
 	rig_send(&net.rig, "x");
-	assert_int_equal(core->segments.alive, 0);
+	assert_int_equal(core->awake->segments.alive, 0);
 	rig_send(&net.rig, "x");
 	rig_run(&net.rig, 30 * NOPAL_MILLISECOND);
-	assert_int_equal(core->segments.alive, 0);
+	assert_int_equal(core->awake->segments.alive, 0);
 	capture_close(&net);
 }
 
@@ -481,8 +482,7 @@ static void cross(const char *config, const char *link, uint32_t least)
 	assert_in_range(net.rig.acceptor.delivered, least, 1000);
 	assert_true(nopal_session_counters(net.rig.acceptor.session)
 			    ->segments_rebuilt > 0);
-	assert_int_equal(nopal__core(net.rig.opener.session)->segments.alive,
-			 0);
+	assert_int_equal(rig_awake(net.rig.opener.session)->segments.alive, 0);
 	rig_close(&net.rig);
 }
 

@@ -134,7 +134,7 @@ static void run_all_orders(unsigned masks, int64_t gap_ns)
 			base += MESSAGES;
 		}
 	} while (next_order(order, MESSAGES));
-	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
 	rig_close(&rig);
 }
 
@@ -175,7 +175,7 @@ static void test_a_late_message_is_discarded(void **state)
 	assert_int_equal(rig.opener.delivered, 1);
 	arrive(&rig.opener, part, 1);
 	arrive(&rig.opener, part, 2);
-	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 1);
 	assert_int_equal(
@@ -194,7 +194,7 @@ static void test_a_duplicate_that_waits_is_discarded(void **state)
 	arrive(&rig.opener, part, 2);
 	arrive(&rig.opener, part, 1);
 	assert_int_equal(rig.opener.delivered, 3);
-	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
 	rig_close(&rig);
 }
 
@@ -210,7 +210,7 @@ static void test_what_overlaps_is_discarded(void **state)
 	assert_delivered(&rig.opener, 1, 3);
 	arrive_at(&rig.opener, part, 6, 7);
 	assert_int_equal(rig.opener.delivered, 3);
-	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
 	rig_close(&rig);
 }
 

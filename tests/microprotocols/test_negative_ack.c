@@ -65,7 +65,7 @@ static void test_where_nobody_resends_it_is_told_once(void **state)
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST) +
 				 rig_count(&rig.opener, NOPAL_SEGMENT_RECEIVED),
 			 4);
-	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_close(&rig);
 }
 

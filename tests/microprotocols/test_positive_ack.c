@@ -79,7 +79,7 @@ static void test_messages_get_their_fate(void **state)
 	send_many(&rig, 100);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 101);
-	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
 	rig_close(&rig);
 }
@@ -189,7 +189,7 @@ static void test_unreliable_fates_are_true(void **state)
 	send_many(&rig, 1);
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
-	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_close(&rig);
 }
 

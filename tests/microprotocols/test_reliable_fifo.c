@@ -57,7 +57,7 @@ static void test_all_orders(void **state)
 			assert_delivered(&it.rig.opener, i, base + i);
 		base += MESSAGES;
 	} while (next_order(order, MESSAGES));
-	assert_int_equal(nopal__core(it.rig.opener.session)->messages.alive, 0);
+	assert_int_equal(rig_awake(it.rig.opener.session)->messages.alive, 0);
 	rig_close(&it.rig);
 }
 
@@ -81,7 +81,7 @@ static void test_duplicates_are_discarded(void **state)
 	assert_int_equal(nopal_session_counters(it.rig.opener.session)
 				 ->messages_discarded,
 			 720 * 15);
-	assert_int_equal(nopal__core(it.rig.opener.session)->messages.alive, 0);
+	assert_int_equal(rig_awake(it.rig.opener.session)->messages.alive, 0);
 	rig_close(&it.rig);
 }
 
@@ -107,7 +107,7 @@ static void test_a_message_without_a_number_is_discarded(void **state)
 	arrive_at(&it.rig.opener, it.part, 1, 1);
 	arrive_at(&it.rig.opener, it.part, 3, 2);
 	assert_int_equal(it.rig.opener.delivered, 0);
-	assert_int_equal(nopal__core(it.rig.opener.session)->messages.alive, 0);
+	assert_int_equal(rig_awake(it.rig.opener.session)->messages.alive, 0);
 	arrive(&it.rig.opener, it.part, 1);
 	assert_int_equal(it.rig.opener.delivered, 1);
 	rig_close(&it.rig);

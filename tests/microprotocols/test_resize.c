@@ -21,6 +21,7 @@ enum { LAST = 1 << 15 };
 
 static struct nopal_core *acceptor(struct rig *rig)
 {
+	rig_awake(rig->acceptor.session);
 	return nopal__core(rig->acceptor.session);
 }
 
@@ -64,7 +65,7 @@ static void lengths(const char *config)
 	assert_int_equal(rig.acceptor.length[2], limit - 1);
 	assert_int_equal(rig.acceptor.length[4], limit + 1);
 	assert_int_equal(rig.acceptor.length[7], 20 * limit + 1);
-	assert_int_equal(acceptor(&rig)->messages.alive, 0);
+	assert_int_equal(acceptor(&rig)->awake->messages.alive, 0);
 	rig_close(&rig);
 }
 
@@ -139,7 +140,7 @@ static void test_loss_and_disorder_are_put_right(void **state)
 	assert_int_equal(rig.acceptor.delivered, 30);
 	for (int i = 0; i < 30; i++)
 		assert_int_equal(rig.acceptor.length[i], 20000);
-	assert_int_equal(acceptor(&rig)->messages.alive, 0);
+	assert_int_equal(acceptor(&rig)->awake->messages.alive, 0);
 	rig_close(&rig);
 }
 
@@ -156,7 +157,7 @@ static void test_fragments_that_contradict_are_dropped(void **state)
 	assert_int_equal(fragment(&rig, 15, 5 | LAST, "F"), 0); /* two ends */
 	assert_int_equal(fragment(&rig, 10, 0, ""), 0);		/* empty */
 	assert_int_equal(fragment(&rig, 5, 7, "G"), 0); /* before number 0 */
-	assert_int_equal(acceptor(&rig)->messages.alive, 1);
+	assert_int_equal(acceptor(&rig)->awake->messages.alive, 1);
 	rig_close(&rig);
 }
 
@@ -170,9 +171,9 @@ static void test_stale_partials_expire_where_nobody_resends(void **state)
 	rig_run(&rig, NOPAL_SECOND / 2);
 	fragment(&rig, 20, 0, "a");
 	rig_run(&rig, NOPAL_SECOND * 3 / 4);
-	assert_int_equal(acceptor(&rig)->messages.alive, 1);
+	assert_int_equal(acceptor(&rig)->awake->messages.alive, 1);
 	rig_run(&rig, NOPAL_SECOND / 2);
-	assert_int_equal(acceptor(&rig)->messages.alive, 0);
+	assert_int_equal(acceptor(&rig)->awake->messages.alive, 0);
 	assert_int_equal(fragment(&rig, 21, 1 | LAST, "b"), 0);
 	rig_close(&rig);
 }
@@ -186,7 +187,7 @@ static void test_the_oldest_makes_room_where_nobody_resends(void **state)
 	fragment(&rig, 10, 0, "a");
 	fragment(&rig, 20, 0, "a");
 	fragment(&rig, 30, 0, "a");
-	assert_int_equal(acceptor(&rig)->messages.alive, 2);
+	assert_int_equal(acceptor(&rig)->awake->messages.alive, 2);
 	assert_int_equal(fragment(&rig, 21, 1 | LAST, "b"), 1);
 	assert_int_equal(fragment(&rig, 31, 1 | LAST, "b"), 1);
 	assert_int_equal(fragment(&rig, 11, 1 | LAST, "b"), 0);
@@ -203,7 +204,7 @@ static void test_too_many_partials_break_a_reliable_session(void **state)
 	fragment(&rig, 10, 0, "a");
 	fragment(&rig, 20, 0, "a");
 	rig_run(&rig, 50 * NOPAL_SECOND);
-	assert_int_equal(acceptor(&rig)->messages.alive, 2);
+	assert_int_equal(acceptor(&rig)->awake->messages.alive, 2);
 	fragment(&rig, 30, 0, "a");
 	assert_int_equal(rig.acceptor.ended, 1);
 	assert_int_equal(rig.acceptor.end, NOPAL_RESOURCE);
@@ -218,7 +219,7 @@ static void test_close_with_partials_leaves_nothing(void **state)
 	rig_begin(&rig, BY_SEGMENT);
 	fragment(&rig, 10, 0, "a");
 	fragment(&rig, 20, 5, "a");
-	assert_int_equal(acceptor(&rig)->messages.alive, 2);
+	assert_int_equal(acceptor(&rig)->awake->messages.alive, 2);
 	nopal_session_abort(rig.acceptor.session, "enough");
 	assert_int_equal(rig.acceptor.ended, 1);
 	rig_close(&rig); /* a leak checker sees what is left */

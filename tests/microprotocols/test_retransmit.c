@@ -70,7 +70,7 @@ static void test_received_lets_it_go(void **state)
 	(void)state;
 	segment->fate = NOPAL_ARRIVED;
 	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
-	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
 	rig_close(&rig);
 }
@@ -234,7 +234,7 @@ static void test_across_a_link_that_loses(void **state)
 	assert_int_equal(rig.opener.ended, 0);
 	assert_int_equal(rig.acceptor.delivered, 500);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 500);
-	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_close(&rig);
 }
 

@@ -34,7 +34,8 @@ static uint64_t reference(struct rig_side *side)
 	struct nopal_core *core = nopal__core(side->session);
 
 	return core->awake
-		->serial[core->plan->serial_of[part->attribute[NUMBER]] - 1];
+		->serial[core->layer->plan->serial_of[part->attribute[NUMBER]] -
+			 1];
 }
 
 static void test_numbers_begin_at_one_without_a_handshake(void **state)

@@ -257,7 +257,7 @@ static void test_many_fragments_and_the_next_message_after_them(void **state)
 		}
 		nopal_message_discard(session, message);
 	}
-	assert_int_equal(nopal__core(session)->messages.alive, 0);
+	assert_int_equal(rig_awake(session)->messages.alive, 0);
 	assert_int_equal(nopal_session_counters(session)->messages_discarded,
 			 3);
 }
@@ -362,14 +362,14 @@ static void test_kept_messages_live_until_they_are_given_back(void **state)
 	send_three();
 	core = nopal__core(keep.session);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(core->messages.alive, 3);
+	assert_int_equal(core->awake->messages.alive, 3);
 	assert_int_equal(nopal_message_copy(keep.message[1], 0, &byte, 1), 1);
 	assert_int_equal(byte, 'b');
 	nopal_message_give_back(keep.session, keep.message[2]);
 	nopal_message_give_back(keep.session, keep.message[0]);
-	assert_int_equal(core->messages.alive, 1);
+	assert_int_equal(core->awake->messages.alive, 1);
 	nopal_message_give_back(keep.session, keep.message[1]);
-	assert_int_equal(core->messages.alive, 0);
+	assert_int_equal(core->awake->messages.alive, 0);
 }
 
 static void test_kept_messages_are_given_back_in_ended(void **state)

@@ -56,8 +56,8 @@ static void test_nothing_is_held_after_it_left(void **state)
 	rig_open(&rig, MINIMAL, NULL);
 	for (int i = 0; i < 200; i++)
 		assert_int_equal(rig_send(&rig, "x"), 0);
-	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
-	assert_int_equal(nopal__core(rig.opener.session)->messages.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
 	assert_int_equal(nopal__core(rig.opener.session)->awake->unfinished, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 200);

@@ -39,9 +39,10 @@ static void test_fates_travel_up(void **state)
 	rig_open(&rig, STACK, NULL);
 	rig_send(&rig, "x");
 	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
-	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
-	assert_int_equal(nopal__core(rig.opener.session)->below->messages.alive,
-			 0);
+	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(
+		nopal__core(rig.opener.session)->below->awake->messages.alive,
+		0);
 	rig_close(&rig);
 }
 

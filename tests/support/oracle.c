@@ -42,7 +42,7 @@ static void check_budget(struct oracle *oracle, const struct nopal_core *core)
 	if (core->awake->bytes_held > core->awake->budget.bytes)
 		violated(oracle, "holds %llu bytes, more than its budget",
 			 (unsigned long long)core->awake->bytes_held);
-	if (core->segments.alive + core->messages.alive >
+	if (core->awake->segments.alive + core->awake->messages.alive >
 	    core->awake->budget.objects)
 		violated(oracle, "holds more objects than its budget");
 }
@@ -93,7 +93,7 @@ static void check_nothing_held(struct oracle *oracle,
 			       const struct nopal_core *core)
 {
 	for (const struct nopal_segment *segment =
-		     nopal__pool_oldest(&core->segments);
+		     nopal__pool_oldest(&core->awake->segments);
 	     segment; segment = nopal__pool_newer(segment)) {
 		if (segment->kind == NOPAL_KIND_DATA)
 			violated(oracle,

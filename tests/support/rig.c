@@ -374,7 +374,7 @@ void rig_finish(struct rig *rig)
 const struct nopal_part *rig_part(const struct nopal_session *session,
 				  const char *name)
 {
-	const struct nopal_plan *plan = nopal__core(session)->plan;
+	const struct nopal_plan *plan = nopal__core(session)->layer->plan;
 
 	nopal__be_awake(nopal__core(session));
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
@@ -396,7 +396,7 @@ struct nopal_segment *rig_segment(struct nopal_session *session,
 				  uint32_t number)
 {
 	struct nopal_segment *segment =
-		nopal__pool_oldest(&nopal__core(session)->segments);
+		nopal__pool_oldest(&rig_awake(session)->segments);
 
 	while (segment && segment->number != number)
 		segment = nopal__pool_newer(segment);

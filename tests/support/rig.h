@@ -82,6 +82,12 @@ void rig_begin(struct rig *rig, const char *config);
 /* Lets the registry have a microprotocol of the test; again does no harm. */
 void rig_add(const struct nopal_microprotocol *microprotocol);
 
+/* What the session has awake, as which it is left. */
+static inline struct nopal_awake *rig_awake(const struct nopal_session *session)
+{
+	nopal__be_awake(nopal__core(session));
+	return nopal__core(session)->awake;
+}
 /* A part of the session, which is awake then, by name; its state; the segment with a number. */
 const struct nopal_part *rig_part(const struct nopal_session *session,
 				  const char *name);
