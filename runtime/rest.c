@@ -34,6 +34,7 @@ enum {
 	MASK_BYTES = 0x7f,
 	MASK_AGO = 1 << 7, /* the word is a time, told as how long ago */
 	MASK_WHOLE = 0,	   /* all bytes follow */
+	TIME_BYTES = 4,	   /* that a time has at least */
 };
 
 static uint32_t word_count(const struct nopal_layer *layer)
@@ -48,29 +49,37 @@ static uint32_t bitmap_bytes(const struct nopal_layer *layer)
 
 /* -------------------------------------------------------------------- bytes */
 
-/* A bit for each byte that is not zero. */
+/* A bit for each byte that is not zero: each byte's bits come together in its
+ * lowest, and these in the highest byte of the product. */
 static unsigned byte_mask(uint64_t word)
 {
-	unsigned mask = 0;
-
-	for (unsigned i = 0; word; i++, word >>= BYTE_BITS)
-		mask |= (unsigned)((uint8_t)word != 0) << i;
-	return mask;
+	word |= word >> 4;
+	word |= word >> 2;
+	word |= word >> 1;
+	return (unsigned)((word & UINT64_C(0x0101010101010101)) *
+				  UINT64_C(0x0102040810204080) >>
+			  56);
 }
 
 static unsigned mask_bytes(unsigned mask)
 {
-	return (unsigned)__builtin_popcount(mask);
+	unsigned bytes = 0;
+
+	for (; mask; mask &= mask - 1)
+		bytes++;
+	return bytes;
 }
 
 /* How a word is written: its mask, and of what. */
 static unsigned word_mask(uint64_t word, uint64_t fresh, uint64_t now,
 			  uint64_t *ret_of)
 {
-	unsigned differs = byte_mask(word ^ fresh);
-	unsigned ago = byte_mask(now - word);
+	unsigned differs = byte_mask(word ^ fresh), ago;
 
 	*ret_of = word ^ fresh;
+	if (!(differs & MASK_AGO) && mask_bytes(differs) < TIME_BYTES)
+		return differs;
+	ago = byte_mask(now - word);
 	if (!(ago & MASK_AGO) && mask_bytes(ago) < mask_bytes(differs)) {
 		*ret_of = now - word;
 		return ago | MASK_AGO;

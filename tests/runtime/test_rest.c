@@ -130,6 +130,53 @@ static void test_a_stack_rests_as_one(void **state)
 	rig_close(&rig);
 }
 
+enum { WORDS = 4096 };
+static const struct nopal_microprotocol m_words = {
+	.abi = NOPAL_ABI,
+	.name = "m_words",
+	.family = "check",
+	.summary = "has much state",
+	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
+	.state_size = WORDS * sizeof(uint64_t),
+};
+
+/* Each shape of bytes, as it is and as a time that is so long ago or ahead. */
+static void fill(uint64_t *words, uint64_t now)
+{
+	for (unsigned i = 0; i < WORDS; i++) {
+		uint64_t word = 0;
+
+		for (unsigned byte = 0; byte < 8; byte++)
+			if (i >> byte & 1)
+				word |= (uint64_t)((i * 37 + byte + 1) & 0xff)
+					<< (8 * byte);
+		words[i] = i & 256    ? now - word
+			   : i & 512  ? now + word
+			   : i & 1024 ? ~word
+				      : word;
+	}
+}
+
+static void test_every_word_comes_back(void **state)
+{
+	static uint64_t expected[WORDS];
+	uint64_t *words;
+
+	(void)state;
+	rig_add(&m_words);
+	rig_begin(&rig, "transport_driver {}\nfixed_size {}\nm_words {}\n");
+	rig_run(&rig, 77 * NOPAL_SECOND / 10);
+	assert_int_equal(rig_send(&rig, "x"), 0);
+	words = rig_state(rig.opener.session, "m_words");
+	fill(expected, (uint64_t)rig.opener.session->now_ns);
+	memcpy(words, expected, sizeof(expected));
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(rests(&rig.opener));
+	assert_memory_equal(rig_state(rig.opener.session, "m_words"), expected,
+			    sizeof(expected));
+	rig_close(&rig);
+}
+
 static void test_closing_and_aborting_wake_it(void **state)
 {
 	(void)state;
@@ -171,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_under_way_keeps_it_awake),
 		cmocka_unit_test(test_timers_wake_it),
 		cmocka_unit_test(test_a_stack_rests_as_one),
+		cmocka_unit_test(test_every_word_comes_back),
 		cmocka_unit_test(test_closing_and_aborting_wake_it),
 		cmocka_unit_test(test_its_endpoint_closes),
 	};
