@@ -19,6 +19,7 @@ int bench_fanout(int argc, char **argv, struct bench_report *report);
 int bench_fec(int argc, char **argv, struct bench_report *report);
 int bench_messages(int argc, char **argv, struct bench_report *report);
 int bench_pingpong(int argc, char **argv, struct bench_report *report);
+int bench_sessions(int argc, char **argv, struct bench_report *report);
 int bench_sim(int argc, char **argv, struct bench_report *report);
 
 static const struct bench_entry {
@@ -27,7 +28,8 @@ static const struct bench_entry {
 } bench_table[] = {
 	{ "bulk", bench_bulk },		{ "fanout", bench_fanout },
 	{ "fec", bench_fec },		{ "messages", bench_messages },
-	{ "pingpong", bench_pingpong }, { "sim", bench_sim },
+	{ "pingpong", bench_pingpong }, { "sessions", bench_sessions },
+	{ "sim", bench_sim },
 };
 enum { BENCH_ENTRIES = sizeof(bench_table) / sizeof(bench_table[0]) };
 
