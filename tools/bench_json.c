@@ -125,6 +125,11 @@ static json_t *json_row_measure(const struct bench_report *report,
 			one, "ratio_beside",
 			json_spread(bench_report_versus(
 				report, row, report->beside, measure)));
+	if (report->control && strcmp(row->what, report->control) == 0)
+		json_object_set_new(
+			one, "control",
+			json_spread(bench_report_versus(
+				report, row, report->control_of, measure)));
 	return one;
 }
 
@@ -139,11 +144,6 @@ static json_t *json_row(const struct bench_report *report,
 		if (bench_report_values(report, row, i).count)
 			json_object_set_new(one, report->measures[i].name,
 					    json_row_measure(report, row, i));
-	if (report->control && strcmp(row->what, report->control) == 0)
-		json_object_set_new(
-			one, "control",
-			json_spread(bench_report_versus(
-				report, row, report->control_of, 0)));
 	return one;
 }
 

@@ -107,22 +107,28 @@ static void table_row(const struct bench_report *report,
 	fprintf(out, "\n");
 }
 
+static void table_control_row(const struct bench_report *report,
+			      const struct bench_report_row *row, FILE *out)
+{
+	fprintf(out,
+		"control %s: %s against %s, the same program twice:", row->path,
+		row->what, report->control_of);
+	for (int i = 0; i < table_ratios(report); i++) {
+		struct bench_spread spread =
+			bench_report_versus(report, row, report->control_of, i);
+
+		fprintf(out, "%s %s %.3f (quartiles %.3f..%.3f)", i ? "," : "",
+			report->measures[i].name, spread.median, spread.low,
+			spread.high);
+	}
+	fprintf(out, "\n");
+}
+
 static void table_control(const struct bench_report *report, FILE *out)
 {
-	for (int i = 0; i < report->row_count; i++) {
-		const struct bench_report_row *row = &report->rows[i];
-		struct bench_spread spread;
-
-		if (strcmp(row->what, report->control) != 0)
-			continue;
-		spread =
-			bench_report_versus(report, row, report->control_of, 0);
-		fprintf(out,
-			"control %s: %s against %s, the same program twice: "
-			"%.3f (quartiles %.3f..%.3f, all %.3f..%.3f)\n",
-			row->path, row->what, report->control_of, spread.median,
-			spread.low, spread.high, spread.least, spread.most);
-	}
+	for (int i = 0; i < report->row_count; i++)
+		if (strcmp(report->rows[i].what, report->control) == 0)
+			table_control_row(report, &report->rows[i], out);
 }
 
 void bench_report_table(struct bench_report *report, FILE *out)

@@ -192,7 +192,7 @@ static void test_the_table_says_it_all(void **state)
 	assert_non_null(strstr(text, "class crc; ratios to summed"));
 	assert_non_null(strstr(text, "0.75 (0.75..0.75)"));
 	assert_non_null(strstr(text, "0.50 (0.50..0.50)")); /* of tcp */
-	assert_non_null(strstr(text, "the same program twice: 1.100"));
+	assert_non_null(strstr(text, "the same program twice: goodput 1.100"));
 	assert_non_null(strstr(text, "note: a caution"));
 	free(text);
 }
@@ -222,6 +222,10 @@ static void test_the_document_holds_every_value(void **state)
 	assert_float_equal(json_number_value(json_object_get(
 				   json_object_get(row, "ratio"), "median")),
 			   0.75, CLOSE);
+	row = json_object_get(json_array_get(rows, 2), "goodput");
+	assert_float_equal(json_number_value(json_object_get(
+				   json_object_get(row, "control"), "median")),
+			   1.1, CLOSE);
 	json_decref(document);
 }
 
