@@ -486,5 +486,5 @@ int bench_pingpong(int argc, char **argv, struct bench_report *report)
 		nopal_plan_unref(rows[i].plan);
 	free(ping.trips_ns);
 	free(words);
-	return exit;
+	return (int)exit;
 }

@@ -362,5 +362,5 @@ int bench_sim(int argc, char **argv, struct bench_report *report)
 	for (int i = 0; i < count; i++)
 		nopal_plan_unref(rows[i].plan);
 	free(words);
-	return exit;
+	return (int)exit;
 }
