@@ -4,6 +4,7 @@
  */
 #include <isa-l/erasure_code.h>
 
+#include "../isal.h"
 #include "erasure.h"
 
 /* ec_init_tables() writes so many bytes for each coefficient. */
@@ -83,6 +84,7 @@ void nopal__erasure_encode(const struct nopal__erasure *erasure,
 	ec_encode_data((int)length, (int)sources, (int)rows, tables,
 		       (uint8_t **)(uintptr_t)source,
 		       (uint8_t **)(uintptr_t)parity);
+	nopal__isal_done();
 }
 
 /* What a parity symbol contributes to the equations of the missing sources. */
@@ -162,6 +164,7 @@ static bool erasure_rebuild_cauchy(const struct nopal__erasure *erasure,
 		       (int)task->missing, tables,
 		       (uint8_t **)(uintptr_t)task->symbol,
 		       (uint8_t **)(uintptr_t)task->rebuilt);
+	nopal__isal_done();
 	return true;
 }
 
