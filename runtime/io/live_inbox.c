@@ -40,6 +40,7 @@ struct live_inbox {
 	bool alone;	 /* the last gathering found nothing */
 	unsigned expect; /* small receives that the next call asks for */
 	uint8_t *slots;
+	unsigned train_slot; /* where the last arrival's train began */
 	struct mmsghdr headers[LIVE_BATCH_RECEIVES];
 	struct iovec vectors[LIVE_BATCH_RECEIVES];
 	union live_sockaddr from[LIVE_BATCH_RECEIVES];
@@ -195,15 +196,28 @@ static size_t inbox_gather_in_place(struct live_socket *sock,
 	return count;
 }
 
-/* Does a datagram continue the train of the arrival before it? */
-static bool inbox_continues(const struct nopal_arrival *before,
-			    const struct nopal_address *from, uint32_t length)
+/* As the kernel wrote them: most often they are equal, and read just now. */
+static bool inbox_same_sender(const struct live_inbox *inbox, unsigned a,
+			      unsigned b)
+{
+	socklen_t length = inbox->headers[a].msg_hdr.msg_namelen;
+
+	return length == inbox->headers[b].msg_hdr.msg_namelen &&
+	       memcmp(&inbox->from[a], &inbox->from[b], length) == 0;
+}
+
+/* Does what lies in a slot continue the train of the arrival before it, which
+ * began with another slot? */
+static bool inbox_continues(struct live_inbox *inbox, unsigned slot,
+			    const struct nopal_arrival *before, uint32_t length)
 {
 	uint32_t stride = before->stride ? before->stride : before->length;
 
 	return length <= stride && before->length % stride == 0 &&
 	       before->length + length <= LIVE_RECEIVE_BYTES &&
-	       nopal_address_equal(&before->from, from);
+	       before->buffer == inbox->block &&
+	       inbox_same_sender(inbox, slot, inbox->train_slot) &&
+	       inbox_stride(&inbox->headers[slot].msg_hdr, length) == 0;
 }
 
 /* Copies what lies in a slot behind the others, as a train where it can. */
@@ -213,13 +227,9 @@ static bool inbox_copy(struct live_inbox *inbox, unsigned slot, uint32_t length,
 {
 	struct nopal_arrival *last = *count ? &arrivals[*count - 1] : NULL;
 	const uint8_t *bytes = inbox->vectors[slot].iov_base;
-	struct nopal_address from;
 
-	nopal__live_address_from(&inbox->from[slot], &from);
-	if (last && last->buffer == inbox->block &&
-	    inbox_stride(&inbox->headers[slot].msg_hdr, length) == 0 &&
-	    inbox_continues(last, &from, length) &&
-	    *tail + length <= LIVE_BLOCK_BYTES) {
+	if (last && *tail + length <= LIVE_BLOCK_BYTES &&
+	    inbox_continues(inbox, slot, last, length)) {
 		if (last->stride == 0)
 			last->stride = last->length;
 		last->length += length;
@@ -227,6 +237,7 @@ static bool inbox_copy(struct live_inbox *inbox, unsigned slot, uint32_t length,
 		if (!inbox_block(inbox))
 			return false;
 		*tail = inbox->used;
+		inbox->train_slot = slot;
 		inbox_arrival(inbox, slot, length, &arrivals[(*count)++]);
 	}
 	memcpy(inbox->block->bytes + *tail, bytes, length);
