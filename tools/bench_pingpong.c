@@ -7,9 +7,10 @@
  *
  * Two processes, one a core.  "sleep" is a blocking receive, for a config its
  * loop; "spin" asks again and again without blocking, for a config
- * nopal_live_poll; "linger" is its loop that polls for a while after each arrival.  Plain UDP is connected on both sides: the least that the
- * kernel does for a datagram.  A value is a round's median or tail; "over raw" is
- * the difference of medians to plain UDP of the same way and round.
+ * nopal_live_poll; "linger" is its loop that polls for a while after each arrival.
+ * Plain UDP is connected on both sides: the least that the kernel does for a
+ * datagram.  A value is a round's median or tail; "over raw" is the difference of
+ * medians to plain UDP of the same way and round.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
