@@ -237,7 +237,7 @@ const struct tool tool_bench = {
 		"words "
 		"HERE_NETNS\n"
 		"THERE_NETNS THERE_ADDRESS between two network namespaces.  A "
-		"row `bulk fused`\n"
+		"row `bulk-fused`\n"
 		"runs the unit of $NOPAL_FUSED, `bulk` is interpreted; "
 		"`bulk+coalesce` puts\n"
 		"short messages together.\n"

@@ -29,7 +29,7 @@ enum {
 };
 #define PAIR_LOOPBACK	"127.0.0.1"
 #define PAIR_COALESCED	"+coalesce"
-#define PAIR_FUSED	" fused" /* ends the name of a row */
+#define PAIR_FUSED	"-fused" /* ends the name of a row */
 #define PAIR_RUNS_FUSED "fused:" /* begins what nopal_plan_runs says */
 
 bool bench_place_of(int argc, char **argv, struct bench_place *ret_place)

@@ -51,7 +51,7 @@ int bench_socket_bound(const char *address, int type, uint16_t *ret_port);
 int bench_socket_connected(const char *address, int type, uint16_t port);
 /* Buffers of megabytes, where the machine grants them. */
 void bench_socket_buffers(int fd);
-/* The plan of a row: "bulk" is interpreted, "bulk fused" is its unit's,
+/* The plan of a row: "bulk" is interpreted, "bulk-fused" is its unit's,
  * "bulk+coalesce" puts short messages together.  NULL: it
  * was said what is wrong. */
 struct nopal_plan *bench_plan(const char *row);
