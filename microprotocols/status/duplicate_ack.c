@@ -8,7 +8,8 @@
  *            what the peer acknowledges in one stroke is not undercounted, a
  *            resend can be found lost too, after a round trip, and one that
  *            jumped far ahead makes no others lost; what fewer have overtaken
- *            is lost a round trip and a quarter after it left.  Where a departure arrives
+ *            is lost a round trip and a quarter after it left, where nothing
+ *            waits to leave that could overtake it.  Where a departure arrives
  *            after later ones had, the path reorders: from then on an overtaken
  *            one gets that much time and a quarter more.
  *            How far the path reorders is measured, not tried out by resends
@@ -22,7 +23,8 @@
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    reads smoothed_rtt_ns (optional, 0): without it there is no
- *            adapting, and fewer than `threshold` never make a loss.
+ *            adapting, and fewer than `threshold` never make a loss; reads
+ *            app_limited (optional, 0): 1, nothing else waits to leave.
  * Parameters: threshold (default 3): departures that overtook one before it
  *            counts as lost;
  *            adapt (default on): wait longer where the path reorders.
@@ -34,8 +36,9 @@ struct duplicate_ack_parameters {
 };
 
 enum { DUPLICATE_ACK_AGAIN, DUPLICATE_ACK_LEFT_NS }; /* attributes */
-enum { DUPLICATE_ACK_SMOOTHED };		     /* shared variables */
-enum { DUPLICATE_ACK_JUDGE };			     /* timers */
+/* shared variables */
+enum { DUPLICATE_ACK_SMOOTHED, DUPLICATE_ACK_LIMITED };
+enum { DUPLICATE_ACK_JUDGE }; /* timers */
 
 enum {
 	DUPLICATE_ACK_NEWEST = 16,  /* arrivals that are remembered */
@@ -209,7 +212,9 @@ static int64_t duplicate_ack_until(struct nopal_session *session,
 	return left_ns + rtt_ns + self->patience_ns;
 }
 
-/* The same where fewer have: at the end of a train there are no more to come. */
+/* The same where fewer have: at the end of a train there are no more to come.
+ * Else there are, and what is no end is not hurried: where many share a full
+ * queue, resends that leave sooner only fill it more. */
 static int64_t duplicate_ack_until_few(struct nopal_session *session,
 				       const struct nopal_part *part,
 				       const struct nopal_segment *segment)
@@ -218,7 +223,7 @@ static int64_t duplicate_ack_until_few(struct nopal_session *session,
 	int64_t rtt_ns = nopal_shared(session, part, DUPLICATE_ACK_SMOOTHED);
 	int64_t wait_ns = rtt_ns / DUPLICATE_ACK_FEW_PART;
 
-	if (!rtt_ns)
+	if (!rtt_ns || !nopal_shared(session, part, DUPLICATE_ACK_LIMITED))
 		return NOPAL_NEVER;
 	if (wait_ns < self->patience_ns)
 		wait_ns = self->patience_ns;
@@ -386,6 +391,10 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 			[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns",
 						     NOPAL_READ_OPTIONAL, 0,
 						     "a round trip" },
+			[DUPLICATE_ACK_LIMITED] = { "app_limited",
+						    NOPAL_READ_OPTIONAL, 0,
+						    "1: nothing else waits "
+						    "to leave" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){
