@@ -349,6 +349,7 @@ struct nopal_counters {
 	NOPAL_COUNTERS(NOPAL_COUNTER_FIELD)
 #undef NOPAL_COUNTER_FIELD
 };
+/* Copy what is needed: it stays until the caller gives control back to the world. */
 const struct nopal_counters *
 nopal_session_counters(const struct nopal_session *session);
 
