@@ -75,11 +75,20 @@ enum nopal_verdict meddle_to_net(struct nopal_session *session,
 
 static void look(struct pair *pair, struct nopal_session *session)
 {
+	const struct nopal_core *core = nopal__core(session);
+
 	(void)pair;
-	if (nopal__core(session)->awake->fused)
-		ended_in_unit++;
-	else
-		ended_outside++;
+	for (; core; core = core->below)
+		if (core->awake->fused)
+			ended_in_unit++;
+		else
+			ended_outside++;
+}
+
+/* The meddler is in the lowest layer. */
+static struct nopal_session *meddled(struct nopal_session *session)
+{
+	return &nopal__bottom(nopal__core(session))->session;
 }
 
 static void outside(struct pair *pair)
@@ -87,7 +96,7 @@ static void outside(struct pair *pair)
 	for (int i = 0; i < PAIR_SIDES; i++)
 		if (pair->session[i])
 			meddling->outside(
-				pair->session[i],
+				meddled(pair->session[i]),
 				rig_part(pair->session[i], "a_meddler"));
 }
 
@@ -128,31 +137,59 @@ static void leave(struct nopal_session *session)
 	assert_null(nopal__core(session)->awake->fused);
 }
 
-static struct nopal_plan *fused, *interpreted;
+static struct unit {
+	const char *file, *text;
+	struct nopal_plan *fused, *interpreted;
+} units[] = {
+	{ .file = "meddled.conf",
+	  .text = "extends = \"bulk\"\na_meddler {}\n" },
+	{ .file = "stack.conf",
+	  .text = "layer \"upper\" {\n"
+		  "  transport_driver {}\n  resize {}\n"
+		  "  sequenced_messages {}\n  lossy_fifo {}\n}\n"
+		  "layer \"lower\" {\n"
+		  "  transport_driver {}\n  virtual_circuit {}\n"
+		  "  fixed_size {}\n  sequenced_segments {}\n"
+		  "  positive_ack { selective = on }\n  duplicate_ack {}\n"
+		  "  rtt_estimation {}\n  retransmit {}\n  checksum {}\n"
+		  "  a_meddler {}\n}\n" },
+};
+enum { UNITS = sizeof(units) / sizeof(*units) };
 
-static void compare(const struct meddling *with, bool always)
+/* Returns how often the meddler called something of its own. */
+static uint32_t compare_one(const struct unit *unit,
+			    const struct suite_network *network, uint64_t seed)
 {
-	uint32_t called = 0;
+	struct pair_seen right, seen;
+	const char *difference;
+	uint32_t called;
 
+	extra_calls = 0;
+	run_one(unit->interpreted, network, seed, &right);
+	check_where(false);
+	called = extra_calls;
+	run_one(unit->fused, network, seed, &seen);
+	check_where(true);
+	difference = pair_difference(&right, &seen);
+	if (difference)
+		fail_msg("%s over %s, seed %llu: %s", unit->file, network->name,
+			 (unsigned long long)seed, difference);
+	return called;
+}
+
+static void compare(const struct meddling *with)
+{
 	meddling = with;
-	for (size_t n = 0; n < suite_network_count; n++)
-		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-			struct pair_seen right, seen;
-			const char *difference;
+	for (size_t u = 0; u < UNITS; u++) {
+		uint32_t called = 0;
 
-			extra_calls = 0;
-			run_one(interpreted, &suite_networks[n], seed, &right);
-			check_where(false);
-			called += extra_calls;
-			run_one(fused, &suite_networks[n], seed, &seen);
-			check_where(true);
-			difference = pair_difference(&right, &seen);
-			if (difference)
-				fail_msg("%s, seed %llu: %s",
-					 suite_networks[n].name,
-					 (unsigned long long)seed, difference);
-		}
-	assert_true(called > 0 || !always);
+		for (size_t n = 0; n < suite_network_count; n++)
+			for (uint64_t seed = 1; seed <= SEEDS; seed++)
+				called += compare_one(&units[u],
+						      &suite_networks[n], seed);
+		assert_true(called > 0);
+	}
+	meddling = NULL;
 }
 
 /* ------------------------------------------------------------------- binding */
@@ -196,7 +233,7 @@ static void bind_both(struct nopal_session *session,
 static void test_bound_from_outside(void **state)
 {
 	(void)state;
-	compare(&(struct meddling){ .outside = bind_both }, true);
+	compare(&(struct meddling){ .outside = bind_both });
 }
 
 /* The raise in progress keeps its handlers; the one nested in it, and what
@@ -215,7 +252,7 @@ static enum nopal_verdict bind_within(struct nopal_session *session,
 static void test_bound_within_a_raise(void **state)
 {
 	(void)state;
-	compare(&(struct meddling){ .from_net = bind_within }, true);
+	compare(&(struct meddling){ .from_net = bind_within });
 }
 
 static enum nopal_verdict unbind_within(struct nopal_session *session,
@@ -240,7 +277,7 @@ static enum nopal_verdict unbind_within(struct nopal_session *session,
 static void test_unbound_within_a_raise(void **state)
 {
 	(void)state;
-	compare(&(struct meddling){ .from_net = unbind_within }, true);
+	compare(&(struct meddling){ .from_net = unbind_within });
 	/* it was called as often as it was bound, and no more */
 	assert_true(count_in[PAIR_ACCEPTOR] <= 3 * AFTER);
 }
@@ -272,8 +309,7 @@ static void test_unbound_from_outside(void **state)
 {
 	(void)state;
 	compare(&(struct meddling){ .from_net = ask_for_turn_end,
-				    .outside = unbind_declared },
-		true);
+				    .outside = unbind_declared });
 }
 
 /* ------------------------------------------------------------- custom events */
@@ -321,7 +357,7 @@ static enum nopal_verdict moon(struct nopal_session *session,
 static void test_events_of_its_own(void **state)
 {
 	(void)state;
-	compare(&(struct meddling){ .from_net = moon }, true);
+	compare(&(struct meddling){ .from_net = moon });
 }
 
 /* ----------------------------------------------------- raises that wait, stops */
@@ -347,7 +383,7 @@ static enum nopal_verdict defer(struct nopal_session *session,
 static void test_raises_that_wait(void **state)
 {
 	(void)state;
-	compare(&(struct meddling){ .from_net = defer }, true);
+	compare(&(struct meddling){ .from_net = defer });
 }
 
 /* As if it had been lost; later handlers must not see it. */
@@ -366,7 +402,7 @@ static enum nopal_verdict stop_often(struct nopal_session *session,
 static void test_a_handler_that_stops(void **state)
 {
 	(void)state;
-	compare(&(struct meddling){ .from_net = stop_often }, true);
+	compare(&(struct meddling){ .from_net = stop_often });
 }
 
 /* One that stops, is joined by others and goes on. */
@@ -393,8 +429,7 @@ static void test_all_at_once(void **state)
 {
 	(void)state;
 	compare(&(struct meddling){ .from_net = stop_and_bind,
-				    .to_net = bind_on_the_way_out },
-		true);
+				    .to_net = bind_on_the_way_out });
 }
 
 /* --------------------------------------------------------------------- units */
@@ -404,24 +439,28 @@ static int make_units(void **state)
 	(void)state;
 	rig_add(&nopal_a_meddler);
 	workshop_open();
-	workshop_write("meddled.conf", "extends = \"bulk\"\na_meddler {}\n");
-	workshop_fuse("meddled.conf",
-		      (const char *[]){ "flag", "-O1", "source",
-					NOPAL_SOURCE_ROOT
-					"/tests/laws/a_meddler.c",
-					NULL });
-	fused = workshop_plan("meddled.conf", NULL);
-	interpreted = workshop_plan("meddled.conf", NULL);
-	workshop_is_fused(fused);
-	nopal_plan_interpret(interpreted);
+	for (size_t u = 0; u < UNITS; u++) {
+		workshop_write(units[u].file, units[u].text);
+		workshop_fuse(units[u].file,
+			      (const char *[]){ "flag", "-O1", "source",
+						NOPAL_SOURCE_ROOT
+						"/tests/laws/a_meddler.c",
+						NULL });
+		units[u].fused = workshop_plan(units[u].file, NULL);
+		units[u].interpreted = workshop_plan(units[u].file, NULL);
+		workshop_is_fused(units[u].fused);
+		nopal_plan_interpret(units[u].interpreted);
+	}
 	return 0;
 }
 
 static int leave_units(void **state)
 {
 	(void)state;
-	nopal_plan_unref(fused);
-	nopal_plan_unref(interpreted);
+	for (size_t u = 0; u < UNITS; u++) {
+		nopal_plan_unref(units[u].fused);
+		nopal_plan_unref(units[u].interpreted);
+	}
 	workshop_close();
 	return 0;
 }

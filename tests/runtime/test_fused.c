@@ -107,7 +107,7 @@ static void test_in_named_folders(void **state)
 		      (const char *[]){ "flag", "-O0", "output",
 					workshop_path("sub/named.fused.so"),
 					NULL });
-	runs("named.conf", NULL, "interpreted: ");
+	nopal_plan_unref(runs("named.conf", NULL, "interpreted: "));
 	snprintf(folders, sizeof(folders), "/none:%s", workshop_path("sub"));
 	snprintf(says, sizeof(says), "fused: %s",
 		 workshop_path("sub/named.fused.so"));
