@@ -77,8 +77,9 @@ static char *number_mutated(const char *text, const struct mutation *mutation,
 	struct span span;
 	long long value;
 
-	if (!number_at(at, &span))
-		return NULL;
+	for (unsigned i = 0; i <= mutation->skip; i++, at = span.to)
+		if (!number_at(at, &span))
+			return NULL;
 	if (mutation->how == MUTATE_SWAP_NUMBER)
 		return numbers_swapped(text, span);
 	value = strtoll(span.from, NULL, 0);
@@ -187,9 +188,32 @@ static char *calls_mutated(const char *text, const struct mutation *mutation,
 
 /* ----------------------------------------------------------------------- all */
 
+/* Parts name the array that has their parameters. */
+static const char *parameters_of(const char *text, const char *name)
+{
+	char *words;
+	const char *at;
+	struct span number;
+
+	if (asprintf(&words, "&nopal_%s,", name) < 0)
+		abort();
+	at = strstr(text, words);
+	free(words);
+	if (!at || !number_at(at, &number))
+		return NULL;
+	if (asprintf(&words, "fused_parameters_%d[", atoi(number.from)) < 0)
+		abort();
+	at = strstr(text, words);
+	at = at ? strchr(at, '{') : NULL;
+	free(words);
+	return at;
+}
+
 char *mutate(const char *text, const struct mutation *mutation)
 {
-	const char *in = strstr(text, mutation->in);
+	const char *in = *mutation->in == '@'
+				 ? parameters_of(text, mutation->in + 1)
+				 : strstr(text, mutation->in);
 	const char *at = in ? strstr(in, mutation->find) : NULL;
 	size_t length = strlen(mutation->find);
 	char *out = NULL;

@@ -2,16 +2,17 @@
 /*
  * mutate.h -- one deliberate mistake in the text of a fused unit.
  *
- * The place is found by words: first `in`, then `find` behind it.  Numbers are
- * changed by an amount, so that a mutation stays one when configs change; calls
- * are those of the first `return` behind the place, divided by `||`.
+ * The place is found by words: first `in`, then `find` behind it; `in` with an @
+ * is the parameters of the microprotocol so named.  Numbers are changed by an
+ * amount, so that a mutation stays one when configs change; calls are those of the
+ * first `return` behind the place, divided by `||`.
  */
 #ifndef NOPAL_TEST_MUTATE_H
 #define NOPAL_TEST_MUTATE_H
 
 enum mutate_how {
-	MUTATE_WORD,	    /* `find` becomes `by_word` */
-	MUTATE_ADD,	    /* the number behind `find` grows by `by` */
+	MUTATE_WORD, /* `find` becomes `by_word` */
+	MUTATE_ADD, /* the number behind `find` grows by `by`; `skip` are passed over */
 	MUTATE_FLIP,	    /* its bits `by` are turned */
 	MUTATE_SWAP_NUMBER, /* and the next one behind it change places */
 	MUTATE_CLEAR,	    /* it becomes 0 */
@@ -27,6 +28,7 @@ struct mutation {
 	enum mutate_how how;
 	int by;
 	const char *by_word;
+	unsigned skip; /* numbers behind `find` before the one that is meant */
 };
 
 /* The text with the mistake, or NULL where its place is not found or nothing
