@@ -61,7 +61,7 @@ void nopal__live_address_from(const union live_sockaddr *from,
 
 enum {
 	LIVE_BATCH_RECEIVES =
-		16, /* system calls, or slots of one, for a batch */
+		64, /* system calls, or slots of one, for a batch */
 	LIVE_TEXT_BYTES = 160,
 };
 

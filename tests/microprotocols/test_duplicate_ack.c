@@ -109,7 +109,7 @@ static void test_where_nobody_resends_a_loss_is_missing(void **state)
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 2);
 	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 2);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 19);
-	assert_int_equal(nopal__core(rig.opener.session)->segments.alive, 0);
+	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	rig_close(&rig);
 }
 
