@@ -107,17 +107,32 @@ static void test_polls_alone_carry_a_session(void **state)
 }
 
 /* Whoever lingers finds the answers in the same wake-up of the loop. */
-static void test_who_lingers_hears_the_answer(void **state)
+enum { LINGER_TRIES = 50 };
+
+/* All of a handshake and a message in one turn of the loop. */
+static bool lingers_once(void)
 {
 	struct awake awake;
+	bool whole;
 
-	(void)state;
 	awake_open(&awake);
 	nopal_live_linger(awake.world, NOPAL_MILLISECOND);
 	event_base_loop(awake.base, EVLOOP_ONCE);
-	assert_int_equal(awake.opened, 2);
-	assert_int_equal(awake.received, 1);
+	whole = awake.opened == 2 && awake.received == 1;
 	awake_close(&awake);
+	return whole;
+}
+
+/* A busy machine may take the processor away for longer than it lingers; who
+ * does not linger never hears the answer in the same turn. */
+static void test_who_lingers_hears_the_answer(void **state)
+{
+	bool heard = false;
+
+	(void)state;
+	for (int i = 0; i < LINGER_TRIES && !heard; i++)
+		heard = lingers_once();
+	assert_true(heard);
 }
 
 static void test_a_simulated_world_is_not_polled(void **state)
