@@ -11,10 +11,10 @@
  *            is lost a round trip and a quarter after it left, where nothing
  *            waits to leave that could overtake it.  Where a departure arrives
  *            after later ones had, the path reorders: from then on an overtaken
- *            one gets that much time and a quarter more.
- *            How far the path reorders is measured, not tried out by resends
- *            that were for nothing (DSACK in RFC 8985), and forgotten when it
- *            was not seen for 32 to 64 round trips.
+ *            one gets that much time and a quarter more.  How far the path
+ *            reorders is measured, not tried out by resends that were for
+ *            nothing (DSACK in RFC 8985), and forgotten when it was not seen
+ *            for 32 to 64 round trips.
  * Needs:     acknowledgement.
  * Provides:  loss_detection.
  * Excludes:  nothing.

@@ -195,6 +195,26 @@ static void test_the_end_of_a_train_needs_no_timeout(void **state)
 	rig_close(&rig);
 }
 
+/* Where more waits to leave, more will overtake it: nothing is hurried. */
+static void test_few_overtakers_wait_for_more(void **state)
+{
+	static const char config[] = OTHERS "positive_ack { selective = on }\n"
+					    "rtt_estimation {}\nstub_room {}\n";
+	struct nopal_session *session;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, config, &(struct rig_options){ .link = "delay 10ms" });
+	session = rig.opener.session;
+	burst(&rig, "delay 10ms");
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	nopal_share(session, rig_part(session, "stub_room"), 0, 0);
+	burst(&rig, "delay 10ms loss mask 0x40000");
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);
+	rig_close(&rig);
+}
+
 /* A resend leaves with copies.  An ack of the first of three tells that it
  * arrived and not that the path reorders: the next loss is found as soon. */
 static void test_copies_are_no_reordering(void **state)
@@ -313,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_strange_acks_find_nothing),
 		cmocka_unit_test(test_each_loss_is_raised_once),
 		cmocka_unit_test(test_the_end_of_a_train_needs_no_timeout),
+		cmocka_unit_test(test_few_overtakers_wait_for_more),
 		cmocka_unit_test(test_copies_are_no_reordering),
 		cmocka_unit_test(test_a_path_that_reorders_is_learned),
 		cmocka_unit_test(test_far_overtakers_are_learned_at_once),
