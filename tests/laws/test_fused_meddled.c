@@ -107,6 +107,7 @@ static void run_one(struct nopal_plan *plan,
 	struct pair_run run = pair_run_over(network, seed);
 
 	run.plan = plan;
+	run.sparse = seed == SEEDS; /* far enough apart to rest in between */
 	run.look = look;
 	if (meddling->outside) {
 		run.meddle = outside;
