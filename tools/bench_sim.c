@@ -202,36 +202,37 @@ static uint64_t sim_crossed(const struct nopal_world *world, int from, int to)
 	return counters.delivered;
 }
 
-/* One transfer over one link; the packets that crossed it, 0 where it hung. */
+/* One transfer over one link; the packets that crossed it, 0 where it hung.  The
+ * flow, here as below, outlives the world: at its end sessions tell of fates. */
 static uint64_t sim_transfer(struct nopal_world *world, struct nopal_plan *plan,
-			     struct nopal_buffer *payload, int64_t bytes)
+			     struct nopal_buffer *payload, int64_t bytes,
+			     struct sim_flow *flow)
 {
 	struct nopal_link forward, reverse;
-	struct sim_flow flow;
 
 	if (nopal_link_parse(SIM_LINK, &forward, &reverse, NULL) < 0 ||
 	    nopal_sim_host(world) < 0 || nopal_sim_host(world) < 0 ||
 	    nopal_sim_connect(world, 0, 1, &forward, &reverse) < 0)
 		return 0;
-	sim_flow_init(&flow, world, plan, payload);
-	flow.left_bytes = bytes;
-	if (!sim_flow_open(&flow, plan, 0, 1))
+	sim_flow_init(flow, world, plan, payload);
+	flow->left_bytes = bytes;
+	if (!sim_flow_open(flow, plan, 0, 1))
 		return 0;
-	while (!flow.ended && nopal_world_now(world) < SIM_LONGEST_NS &&
+	while (!flow->ended && nopal_world_now(world) < SIM_LONGEST_NS &&
 	       nopal_sim_step(world))
 		;
 	nopal_sim_run(world, nopal_world_now(world) + SIM_SETTLE_NS);
-	if (flow.arrived_bytes < (uint64_t)bytes)
+	if (flow->arrived_bytes < (uint64_t)bytes)
 		return 0;
 	return sim_crossed(world, 0, 1) + sim_crossed(world, 1, 0);
 }
 
 /* Ten flows without end for a while; virtual nanoseconds, 0 where it failed. */
 static int64_t sim_dumbbell(struct nopal_world *world, struct nopal_plan *plan,
-			    struct nopal_buffer *payload)
+			    struct nopal_buffer *payload,
+			    struct sim_flow flows[SIM_FLOWS])
 {
 	struct nopal_link edge, forward, reverse;
-	struct sim_flow flows[SIM_FLOWS];
 
 	if (nopal_link_parse(SIM_EDGE, &edge, &reverse, NULL) < 0 ||
 	    nopal_link_parse(SIM_BOTTLENECK, &forward, &reverse, NULL) < 0 ||
@@ -263,15 +264,17 @@ static bool sim_measure(struct bench_report *report, const struct sim_row *row,
 {
 	int64_t asked = bench_options(report)->count, work, begun_ns, took_ns;
 	struct nopal_world *world = nopal_sim_new((uint64_t)round + 1);
+	struct sim_flow flows[SIM_FLOWS];
 
 	if (!world)
 		return false;
 	begun_ns = bench_cpu_ns();
 	if (row->dumbbell)
-		work = sim_dumbbell(world, row->plan, payload);
+		work = sim_dumbbell(world, row->plan, payload, flows);
 	else
 		work = (int64_t)sim_transfer(world, row->plan, payload,
-					     asked > 0 ? asked : SIM_BYTES);
+					     asked > 0 ? asked : SIM_BYTES,
+					     flows);
 	took_ns = bench_cpu_ns() - begun_ns;
 	nopal_world_free(world);
 	if (work == 0 || took_ns <= 0) {

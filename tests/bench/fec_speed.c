@@ -37,6 +37,7 @@ static const struct shape {
 struct bench {
 	const struct shape *shape;
 	struct nopal__erasure erasure;
+	void *memory;		      /* the code's */
 	uint8_t *tables;	      /* ISA-L's */
 	uint8_t *block[BLOCKS][MOST]; /* sources, then parities */
 	uint8_t *rebuilt[MOST];
@@ -68,8 +69,8 @@ static void bench_open(struct bench *bench, const struct shape *shape, int code)
 	uint8_t matrix[MOST * MOST];
 
 	bench->shape = shape;
-	nopal__erasure_init(&bench->erasure, code, k, p,
-			    malloc(nopal__erasure_memory(code, k, p) + 1));
+	bench->memory = malloc(nopal__erasure_memory(code, k, p) + 1);
+	nopal__erasure_init(&bench->erasure, code, k, p, bench->memory);
 	bench->tables = malloc((size_t)TABLE_BYTES * k * p);
 	gf_gen_cauchy1_matrix(matrix, (int)(k + p), (int)k);
 	ec_init_tables((int)k, (int)p, matrix + k * k, bench->tables);
@@ -94,6 +95,7 @@ static void bench_close(struct bench *bench)
 	for (uint32_t i = 0; i < bench->shape->parities; i++)
 		free(bench->rebuilt[i]);
 	free(bench->tables);
+	free(bench->memory);
 }
 
 /* ---------------------------------------------------------------- what is timed */
