@@ -17,6 +17,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "session.h"
@@ -99,6 +100,21 @@ static bool world_open(const char *config)
 	return true;
 }
 
+/* One that was refused would make a session look smaller than it is. */
+static void talk(struct nopal_session *session)
+{
+	int refused = 0;
+
+	if (idle.message_bytes)
+		refused = nopal_send(session, idle.message, idle.message_bytes,
+				     0);
+	if (!refused)
+		return;
+	fprintf(stderr, "idle: a message of %zu bytes is refused: %s\n",
+		idle.message_bytes, strerror(-refused));
+	exit(1);
+}
+
 static void open_until(int count)
 {
 	for (; idle.opened < count; idle.opened++) {
@@ -108,9 +124,7 @@ static void open_until(int count)
 	}
 	pass(NOPAL_SECOND);
 	for (; idle.talked < count; idle.talked++) {
-		if (idle.message_bytes)
-			nopal_send(idle.sessions[idle.talked], idle.message,
-				   idle.message_bytes, 0);
+		talk(idle.sessions[idle.talked]);
 		pass(IDLE_SPACE_NS);
 	}
 	pass(IDLE_QUIET_S * NOPAL_SECOND);
