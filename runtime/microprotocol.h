@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NOPAL_ABI 1u /* a plugin built for another is refused */
+#define NOPAL_ABI 2u /* a plugin built for another is refused */
 
 #define NOPAL_MICROSECOND INT64_C(1000)
 #define NOPAL_MILLISECOND INT64_C(1000000)
