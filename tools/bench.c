@@ -242,6 +242,8 @@ const struct tool tool_bench = {
 		"`bulk+coalesce` puts\n"
 		"short messages together.\n"
 		"\n"
+		"sessions: many on one port: rate of opening, bytes, idle "
+		"processor time.\n"
 		"sim: packets a second in the simulator.  fec: erasure codes "
 		"against ISA-L.\n"
 		"\n"
