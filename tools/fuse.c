@@ -16,6 +16,9 @@
 #ifndef NOPAL_SOURCES_DIR
 #define NOPAL_SOURCES_DIR "/usr/local/share/nopal/sources"
 #endif
+#ifndef NOPAL_BUILT_FROM
+#define NOPAL_BUILT_FROM "."
+#endif
 
 enum { FUSE_MOST_WORDS = TOOL_MAX_REPEATS + 32 };
 
@@ -136,11 +139,17 @@ static const char *fuse_compiler(const struct tool_call *call)
 	return compiler && *compiler ? compiler : "cc";
 }
 
+/* $NOPAL_SOURCES, or those that are installed; a program that is not installed has
+ * those that it was built from. */
 static char *fuse_sources(void)
 {
 	const char *named = getenv("NOPAL_SOURCES");
 
-	return strdup(named && *named ? named : NOPAL_SOURCES_DIR);
+	if (named && *named)
+		return strdup(named);
+	if (access(NOPAL_SOURCES_DIR "/runtime/session.h", R_OK) == 0)
+		return strdup(NOPAL_SOURCES_DIR);
+	return strdup(NOPAL_BUILT_FROM);
 }
 
 /* Does not come back where the compiler could be started. */
