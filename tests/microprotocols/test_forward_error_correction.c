@@ -334,7 +334,7 @@ static size_t data_field(const char *name, size_t *ret_bytes)
 static void test_parity_for_another_place(void **state)
 {
 	static const char *const names[] = { "fec_block", "fec_index" };
-	size_t at, bytes;
+	size_t at = 0, bytes = 0;
 
 	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
