@@ -76,6 +76,7 @@ for core in "$sender_core" "$receiver_core"; do
 		"NOPAL_BENCH_CORES names two that are there"
 done
 ip netns add "$here" 2>/dev/null && ip netns add "$there" 2>/dev/null &&
+	ip netns exec "$here" true &&
 	ip link add va netns "$here" type veth peer name vb netns "$there" ||
 	cannot "this machine refuses network namespaces"
 

@@ -26,8 +26,8 @@ wrong() {
 	cat "$folder"/said* 2>/dev/null
 	exit 1
 }
-ip netns add $space 2>/dev/null || {
-	echo "cannot make network namespaces"
+{ ip netns add $space && ip netns exec $space true; } 2>/dev/null || {
+	echo "cannot make network namespaces and run something in them"
 	exit 77
 }
 lab() {
