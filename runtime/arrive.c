@@ -36,8 +36,7 @@ void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 {
 	struct nopal_segment *segment;
 
-	if (!core->touched || core->session.now_ns != core->world->now_ns)
-		nopal__touch(core);
+	nopal__touch(core);
 	if (core->life == NOPAL_LIFE_ENDED)
 		return;
 	core->awake->counters.datagrams_in++;

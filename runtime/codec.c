@@ -9,10 +9,10 @@
  */
 #include <string.h>
 
+#include "bytes.h"
 #include "microprotocol.h"
 
 enum {
-	BYTE_BITS = 8,
 	NUMBER_BYTES = 8, /* the longest number */
 	VARINT_BITS = 7,
 	VARINT_MORE = 0x80,
@@ -36,16 +36,11 @@ static const uint8_t *codec_take(struct nopal_reader *reader, size_t length)
 uint64_t nopal_read(struct nopal_reader *reader, unsigned bytes)
 {
 	const uint8_t *at;
-	uint64_t value = 0;
 
 	if (bytes > NUMBER_BYTES)
 		reader->bad = true;
 	at = codec_take(reader, bytes);
-	if (!at)
-		return 0;
-	while (bytes--)
-		value = value << BYTE_BITS | *at++;
-	return value;
+	return at ? nopal__get(at, bytes) : 0;
 }
 
 uint64_t nopal_read_varint(struct nopal_reader *reader)
@@ -103,12 +98,8 @@ void nopal_write(struct nopal_writer *writer, uint64_t value, unsigned bytes)
 	if (bytes > NUMBER_BYTES)
 		writer->full = true;
 	at = codec_room(writer, bytes);
-	if (!at)
-		return;
-	while (bytes--) {
-		at[bytes] = (uint8_t)value;
-		value >>= BYTE_BITS;
-	}
+	if (at)
+		nopal__put(at, value, bytes);
 }
 
 void nopal_write_varint(struct nopal_writer *writer, uint64_t value)

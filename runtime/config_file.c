@@ -72,19 +72,9 @@ static char *file_folders(const char *beside)
 
 static char *file_search(const char *name, const char *folders)
 {
-	const char *suffix = file_has_suffix(name) ? "" : NOPAL_CONFIG_SUFFIX;
-
-	do { /* there is always one folder */
-		const char *folder;
-		size_t length = nopal__next_word(&folders, ':', &folder);
-		char *path = nopal__printed("%.*s/%s%s", (int)length, folder,
-					    name, suffix);
-
-		if (file_is_regular(path))
-			return path;
-		free(path);
-	} while (folders);
-	return NULL;
+	return nopal__search(folders, name,
+			     file_has_suffix(name) ? "" : NOPAL_CONFIG_SUFFIX,
+			     file_is_regular);
 }
 
 /* Names of the configs in these folders; each and the array are the caller's. */

@@ -3,10 +3,10 @@
  * endpoint.c -- one UDP port: demultiplexing by session id, sessions' ids,
  * listeners, departures that wait for the kernel.
  */
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "session.h"
 
 enum {
@@ -245,11 +245,7 @@ static bool is_opening(uint8_t kind)
 
 static uint32_t id_of(const uint8_t *bytes)
 {
-	uint32_t id;
-
-	_Static_assert(sizeof(id) == NOPAL_ID_BYTES, "an id is a word");
-	memcpy(&id, bytes, sizeof(id));
-	return be32toh(id);
+	return (uint32_t)nopal__get(bytes, NOPAL_ID_BYTES);
 }
 
 /* The session with this id, if that address is its peer's.  NULL: nobody. */

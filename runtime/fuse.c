@@ -18,21 +18,14 @@
  * A handler that is compiled twice has two addresses, and nopal_unbind knows it
  * by its address: a unit with a microprotocol that unbinds must not compile.
  */
-#include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "registry.h"
+#include "seal.h"
 #include "session.h"
 #include "text.h"
-
-/* The runtime's packet path, in no particular order. */
-static const char *const runtime_sources[] = {
-	"arrive.c",  "codec.c",	  "event.c", "map.c",	"memory.c",
-	"message.c", "numbers.c", "queue.c", "scale.c", "segment.c",
-	"stack.c",   "timer.c",	  "train.c", "wire.c",
-};
 
 /* ---------------------------------------------------------------- constants */
 
@@ -241,11 +234,6 @@ static void write_calls(struct nopal_text *out, const struct nopal_plan *plan,
 	nopal__append(out, "%s;\n", calls->count ? "" : "false");
 }
 
-static bool about_segments(unsigned event)
-{
-	return strcmp(nopal_event_argument(event), "struct nopal_segment") == 0;
-}
-
 /* Calls of one event in one layer; kinds that nobody handles fall through. */
 static void write_layer_calls(struct nopal_text *out,
 			      const struct nopal_plan *plan,
@@ -257,8 +245,8 @@ static void write_layer_calls(struct nopal_text *out,
 		      "\t(void)session;\n\tswitch (%s) {\n",
 		      layer->index, nopal_event_name(event),
 		      nopal_event_argument(event),
-		      about_segments(event) ? "subject->kind"
-					    : "subject ? 0 : 0");
+		      nopal__about_segments(event) ? "subject->kind"
+						   : "subject ? 0 : 0");
 	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++) {
 		const struct nopal_calls *calls = &layer->calls[event][code];
 
@@ -335,20 +323,26 @@ static bool write_plugin_source(struct nopal_text *out, const char *name,
 	return false;
 }
 
+/* `files`: divided by spaces. */
+static void write_includes(struct nopal_text *out, const char *files)
+{
+	while (files) {
+		const char *file;
+		size_t length = nopal__next_word(&files, ' ', &file);
+
+		nopal__append(out, "#include \"%.*s\"\n", (int)length, file);
+	}
+}
+
 static bool write_source(struct nopal_text *out,
 			 const struct nopal_microprotocol *microprotocol,
 			 const char *const *sources)
 {
 	const char *files = nopal__builtin_sources(microprotocol);
-	const char *file;
 
 	if (!files)
 		return write_plugin_source(out, microprotocol->name, sources);
-	while (files) {
-		size_t length = nopal__next_word(&files, ' ', &file);
-
-		nopal__append(out, "#include \"%.*s\"\n", (int)length, file);
-	}
+	write_includes(out, files);
 	return true;
 }
 
@@ -409,9 +403,7 @@ static void write_head(struct nopal_text *out, const struct nopal_plan *plan)
 
 static void write_tail(struct nopal_text *out, const struct nopal_plan *plan)
 {
-	for (size_t i = 0;
-	     i < sizeof(runtime_sources) / sizeof(*runtime_sources); i++)
-		nopal__append(out, "#include \"%s\"\n", runtime_sources[i]);
+	write_includes(out, NOPAL_PACKET_PATH);
 	nopal__append(out,
 		      "extern const struct nopal_fused NOPAL_FUSED_SYMBOL;\n"
 		      "__attribute__((externally_visible, "

@@ -47,19 +47,9 @@ static char *fused_folders(const char *config_file)
 static char *fused_file(const char *name, const char *config_file)
 {
 	char *folders = fused_folders(config_file);
-	const char *rest = folders, *folder;
-	char *path = NULL;
+	char *path = nopal__search(folders, name, NOPAL_FUSED_SUFFIX,
+				   nopal__is_readable);
 
-	while (rest && !path) {
-		size_t length = nopal__next_word(&rest, ':', &folder);
-
-		path = nopal__printed("%.*s/%s" NOPAL_FUSED_SUFFIX, (int)length,
-				      folder, name);
-		if (access(path, R_OK) == 0)
-			break;
-		free(path);
-		path = NULL;
-	}
 	free(folders);
 	return path;
 }

@@ -149,11 +149,6 @@ static uint32_t calls_of_kind(const struct nopal_plan *plan,
 	return made;
 }
 
-static bool about_segments(unsigned event)
-{
-	return strcmp(nopal_event_argument(event), "struct nopal_segment") == 0;
-}
-
 /* Calls are stored behind one another; the table points into the store. */
 static void seal_event(const struct nopal_plan *plan, struct nopal_layer *layer,
 		       const struct nopal_composed_layer *composed,
@@ -162,7 +157,7 @@ static void seal_event(const struct nopal_plan *plan, struct nopal_layer *layer,
 	struct nopal_ordered order[HANDLER_ROOM];
 	size_t count = nopal__compose_order(composed, (enum nopal_event)event,
 					    NULL, NULL, order, HANDLER_ROOM);
-	uint8_t kinds = about_segments(event) ? NOPAL_KIND_ROOM : 1;
+	uint8_t kinds = nopal__about_segments(event) ? NOPAL_KIND_ROOM : 1;
 
 	if (count > HANDLER_ROOM)
 		count = HANDLER_ROOM;

@@ -172,22 +172,6 @@ static char *registry_folders(const char *beside)
 	return folders.text;
 }
 
-/* Path of the shared object, or NULL; caller frees. */
-static char *registry_search(const char *name, const char *folders)
-{
-	while (folders) {
-		const char *folder;
-		size_t length = nopal__next_word(&folders, ':', &folder);
-		char *path =
-			nopal__printed("%.*s/%s.so", (int)length, folder, name);
-
-		if (access(path, R_OK) == 0)
-			return path;
-		free(path);
-	}
-	return NULL;
-}
-
 /* "folder/vegas2.so" declares nopal_vegas2. */
 static char *registry_symbol(const char *path)
 {
@@ -236,7 +220,7 @@ int nopal_plugin_load(const char *name_or_path, const char *beside,
 	if (nopal_registry_find(name_or_path))
 		return 0;
 	folders = registry_folders(beside);
-	path = registry_search(name_or_path, folders);
+	path = nopal__search(folders, name_or_path, ".so", nopal__is_readable);
 	if (path)
 		result = registry_open(path, problems);
 	else

@@ -11,6 +11,8 @@
 bool nopal__kind_wanted(const struct nopal_plan *plan,
 			const struct nopal_part *part, unsigned kinds,
 			uint8_t code);
+/* Is the event's argument a segment, whose kind chooses the calls? */
+bool nopal__about_segments(unsigned event);
 /* Attribute slots, kinds and headers.  Negative: problems were added. */
 int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems);
 /* The header of a data datagram, for people. */

@@ -38,6 +38,11 @@ bool nopal__kind_wanted(const struct nopal_plan *plan,
 	}
 }
 
+bool nopal__about_segments(unsigned event)
+{
+	return strcmp(nopal_event_argument(event), "struct nopal_segment") == 0;
+}
+
 /* ------------------------------------------------------------------- slots */
 
 struct slots {

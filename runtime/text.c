@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void *text_need(void *memory)
 {
@@ -129,4 +130,25 @@ bool nopal__word_in(const char *list, char separator, const char *word)
 			return true;
 	}
 	return false;
+}
+
+bool nopal__is_readable(const char *path)
+{
+	return access(path, R_OK) == 0;
+}
+
+char *nopal__search(const char *folders, const char *name, const char *suffix,
+		    bool (*is_there)(const char *path))
+{
+	while (folders) {
+		const char *folder;
+		size_t length = nopal__next_word(&folders, ':', &folder);
+		char *path = nopal__printed("%.*s/%s%s", (int)length, folder,
+					    name, suffix);
+
+		if (is_there(path))
+			return path;
+		free(path);
+	}
+	return NULL;
 }

@@ -43,5 +43,10 @@ bool nopal__word_in(const char *list, char separator, const char *word);
  * (NULL at the end). */
 size_t nopal__next_word(const char **list, char separator,
 			const char **ret_word);
+/* The first FOLDER/NAME.SUFFIX that `is_there`, of folders divided by ':'; NULL:
+ * none is.  Caller frees. */
+char *nopal__search(const char *folders, const char *name, const char *suffix,
+		    bool (*is_there)(const char *path));
+bool nopal__is_readable(const char *path);
 
 #endif

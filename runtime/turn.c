@@ -17,14 +17,14 @@ bool nopal__turn_begin(struct nopal_world *world)
 	return true;
 }
 
-void nopal__touch(struct nopal_core *core)
+void nopal__touch_first(struct nopal_core *core)
 {
 	struct nopal_world *world = core->world;
 
 	if (!nopal__be_awake(core)) /* packed as of its last turn */
 		return;
 	core->session.now_ns = world->now_ns;
-	if (core->touched || core->life == NOPAL_LIFE_ENDED)
+	if (core->life == NOPAL_LIFE_ENDED)
 		return;
 	nopal__rest_watch(world);
 	core->touched = true;

@@ -11,9 +11,9 @@
  * A datagram is parsed once, bounds first, into a segment; nothing else looks
  * at its bytes.  docs/wire.md has the whole format.
  */
-#include <endian.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "session.h"
 
 enum {
@@ -61,45 +61,6 @@ NOPAL_HOT void nopal_serial_seen(struct nopal_session *session,
 		core->awake->serial[index - 1] = value;
 }
 
-/* Where the width is known when this is compiled, one load or store is left. */
-static inline uint8_t *put(uint8_t *at, uint64_t value, unsigned bytes)
-{
-	uint64_t wide = htobe64(value);
-	uint32_t half = htobe32((uint32_t)value);
-	uint16_t quarter = htobe16((uint16_t)value);
-
-	if (bytes == sizeof(half))
-		memcpy(at, &half, sizeof(half));
-	else if (bytes == sizeof(quarter))
-		memcpy(at, &quarter, sizeof(quarter));
-	else if (bytes == sizeof(*at))
-		*at = (uint8_t)value;
-	else
-		memcpy(at, (const uint8_t *)&wide + sizeof(wide) - bytes,
-		       bytes);
-	return at + bytes;
-}
-
-static inline uint64_t get(const uint8_t *at, unsigned bytes)
-{
-	uint64_t wide = 0;
-	uint32_t half;
-	uint16_t quarter;
-
-	if (bytes == sizeof(half)) {
-		memcpy(&half, at, sizeof(half));
-		return be32toh(half);
-	}
-	if (bytes == sizeof(quarter)) {
-		memcpy(&quarter, at, sizeof(quarter));
-		return be16toh(quarter);
-	}
-	if (bytes == sizeof(*at))
-		return *at;
-	memcpy((uint8_t *)&wide + sizeof(wide) - bytes, at, bytes);
-	return be64toh(wide);
-}
-
 /* In a fused unit the header is a constant, and the loop a straight line. */
 #ifdef NOPAL_FUSED_LAYERS
 #define FOR_EACH_FIELD(field, header)                                          \
@@ -119,7 +80,8 @@ put_fields(const struct nopal_header *header,
 	   const struct nopal_segment *segment, uint8_t *at)
 {
 	FOR_EACH_FIELD (field, header)
-		at = put(at, segment->attribute[field->slot], field->bytes);
+		at = nopal__put(at, segment->attribute[field->slot],
+				field->bytes);
 	return at;
 }
 
@@ -128,7 +90,7 @@ get_fields(const struct nopal_core *core, const struct nopal_header *header,
 	   struct nopal_segment *segment, const uint8_t *at)
 {
 	FOR_EACH_FIELD (field, header) {
-		uint64_t value = get(at, field->bytes);
+		uint64_t value = nopal__get(at, field->bytes);
 
 		if (field->serial)
 			value = nopal__serial_expand(
@@ -222,9 +184,10 @@ void nopal__pack_out(struct nopal_core *core,
 		return;
 	*at++ = nopal__first_byte(opening ? NOPAL_KIND_DATA_OPENING
 					  : segment->kind);
-	at = put(at, opening ? core->local_id : core->peer_id, NOPAL_ID_BYTES);
+	at = nopal__put(at, opening ? core->local_id : core->peer_id,
+			NOPAL_ID_BYTES);
 	if (opening) {
-		at = put(at, plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
+		at = nopal__put(at, plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
 		core->awake->introduced_ns = core->session.now_ns;
 	}
 	at = put_header(core, segment, at);

@@ -294,30 +294,18 @@ static void fanout_config_partner(const struct fanout_row *row,
 				  const struct bench_place *place, int tell)
 {
 	struct fanout_side side = { .loop = loop_new(NULL) };
-	struct nopal_endpoint *endpoint = NULL;
-	struct nopal_address local;
 
-	if (side.loop && bench_address(place->address, 0, &local))
-		endpoint = nopal_endpoint_open(loop_world(side.loop), &local,
-					       NULL);
-	if (!endpoint || nopal_endpoint_allow(endpoint, row->plan,
-					      NOPAL_ALLOW_CONNECTIONLESS,
-					      &fanout_callbacks, &side))
-		return;
-	nopal_endpoint_local(endpoint, &local);
-	bench_partner_tell(tell, local.port);
-	loop_run(side.loop);
+	if (bench_partner_listen(side.loop, place, row->plan, &fanout_callbacks,
+				 &side, tell))
+		loop_run(side.loop);
 }
 
 static bool fanout_open_all(struct fanout_side *side,
 			    const struct nopal_address *peer)
 {
 	struct fanout *fanout = side->fanout;
-	struct nopal_endpoint *endpoint;
-	struct nopal_address local;
+	struct nopal_endpoint *endpoint = loop_endpoint_to(side->loop, peer);
 
-	loop_any_address(peer, &local);
-	endpoint = nopal_endpoint_open(loop_world(side->loop), &local, NULL);
 	side->sessions = calloc((size_t)fanout->peers, sizeof(*side->sessions));
 	side->payload = nopal_buffer_new(fanout->size);
 	side->late =

@@ -263,21 +263,13 @@ static void messages_config_partner(const struct messages_row *row,
 {
 	struct messages_side side = { .size = row->size,
 				      .loop = loop_new(NULL) };
-	struct nopal_endpoint *endpoint = NULL;
-	struct nopal_address local;
 
-	if (side.loop && bench_address(place->address, 0, &local))
-		endpoint = nopal_endpoint_open(loop_world(side.loop), &local,
-					       NULL);
-	if (!endpoint || nopal_endpoint_allow(endpoint, row->plan,
-					      NOPAL_ALLOW_CONNECTIONLESS,
-					      &messages_callbacks, &side))
-		return;
-	side.step = loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_step,
-				   &side);
-	nopal_endpoint_local(endpoint, &local);
-	bench_partner_tell(tell, local.port);
-	loop_run(side.loop);
+	if (side.loop)
+		side.step = loop_event_new(side.loop, LOOP_TIMER, -1,
+					   messages_on_step, &side);
+	if (bench_partner_listen(side.loop, place, row->plan,
+				 &messages_callbacks, &side, tell))
+		loop_run(side.loop);
 }
 
 static void messages_on_over(void *user)
@@ -291,15 +283,14 @@ static void messages_config(struct messages *messages, uint16_t port)
 {
 	struct messages_side side = { .messages = messages,
 				      .loop = loop_new(NULL) };
-	struct nopal_endpoint *endpoint = NULL;
-	struct nopal_address peer, local;
+	struct nopal_endpoint *endpoint;
+	struct nopal_address peer;
 
 	if (!side.loop || !bench_address(messages->place.address, port, &peer))
 		return;
-	loop_any_address(&peer, &local);
 	side.step = loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_over,
 				   &side);
-	endpoint = nopal_endpoint_open(loop_world(side.loop), &local, NULL);
+	endpoint = loop_endpoint_to(side.loop, &peer);
 	if (side.step && endpoint &&
 	    nopal_session_open(endpoint, messages->row->plan, &peer,
 			       &messages_callbacks, &side)) {

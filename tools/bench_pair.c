@@ -162,6 +162,25 @@ void bench_partner_tell(int tell, uint16_t port)
 		_exit(1);
 }
 
+bool bench_partner_listen(struct loop *loop, const struct bench_place *place,
+			  struct nopal_plan *plan,
+			  const struct nopal_callbacks *callbacks, void *user,
+			  int tell)
+{
+	struct nopal_endpoint *endpoint = NULL;
+	struct nopal_address local;
+
+	if (loop && bench_address(place->address, 0, &local))
+		endpoint = nopal_endpoint_open(loop_world(loop), &local, NULL);
+	if (!endpoint ||
+	    nopal_endpoint_allow(endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS,
+				 callbacks, user))
+		return false;
+	nopal_endpoint_local(endpoint, &local);
+	bench_partner_tell(tell, local.port);
+	return true;
+}
+
 __attribute__((noreturn)) static void
 pair_partner(const struct bench_place *place, bench_partner_runs *runs,
 	     void *user, int tell)

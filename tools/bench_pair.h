@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <sys/types.h>
 
+#include "loop.h"
 #include "nopal.h"
 
 /* Where a measurement's two processes are. */
@@ -39,6 +40,13 @@ bool bench_partner_start(struct bench_partner *partner,
 void bench_partner_end(struct bench_partner *partner);
 /* From within the partner: it is ready, and listens there. */
 void bench_partner_tell(int tell, uint16_t port);
+
+/* The same for a plan: sessions of it are taken on the loop.  False: the machine
+ * refused. */
+bool bench_partner_listen(struct loop *loop, const struct bench_place *place,
+			  struct nopal_plan *plan,
+			  const struct nopal_callbacks *callbacks, void *user,
+			  int tell);
 
 /* Puts this process on the first core and, for as long as it makes sockets, into
  * its namespace.  False: the machine refused. */

@@ -282,31 +282,21 @@ static void pong_config(const struct ping_row *row,
 			const struct bench_place *place, int tell)
 {
 	struct ping_side side = { .loop = loop_new(NULL) };
-	struct nopal_endpoint *endpoint = NULL;
-	struct nopal_address local;
 
-	if (side.loop && bench_address(place->address, 0, &local))
-		endpoint = nopal_endpoint_open(loop_world(side.loop), &local,
-					       NULL);
-	if (!endpoint || nopal_endpoint_allow(endpoint, row->plan,
-					      NOPAL_ALLOW_CONNECTIONLESS,
-					      &side_callbacks, &side))
-		return;
-	nopal_endpoint_local(endpoint, &local);
-	bench_partner_tell(tell, local.port);
-	side_run(&side, row->way);
+	if (bench_partner_listen(side.loop, place, row->plan, &side_callbacks,
+				 &side, tell))
+		side_run(&side, row->way);
 }
 
 static void ping_config(struct ping *ping, uint16_t port)
 {
 	struct ping_side side = { .ping = ping, .loop = loop_new(NULL) };
-	struct nopal_address peer, local;
+	struct nopal_address peer;
 	struct nopal_endpoint *endpoint;
 
 	if (!side.loop || !bench_address(ping->place.address, port, &peer))
 		return;
-	loop_any_address(&peer, &local);
-	endpoint = nopal_endpoint_open(loop_world(side.loop), &local, NULL);
+	endpoint = loop_endpoint_to(side.loop, &peer);
 	if (endpoint && nopal_session_open(endpoint, ping->row->plan, &peer,
 					   &side_callbacks, &side))
 		side_run(&side, ping->row->way);

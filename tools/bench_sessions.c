@@ -83,18 +83,10 @@ static void sessions_partner(void *user, const struct bench_place *place,
 {
 	const struct sessions_row *row = user;
 	struct loop *loop = loop_new(NULL);
-	struct nopal_endpoint *endpoint = NULL;
-	struct nopal_address local;
 
-	if (loop && bench_address(place->address, 0, &local))
-		endpoint = nopal_endpoint_open(loop_world(loop), &local, NULL);
-	if (!endpoint || nopal_endpoint_allow(endpoint, row->plan,
-					      NOPAL_ALLOW_CONNECTIONLESS,
-					      &sessions_there, NULL))
-		return;
-	nopal_endpoint_local(endpoint, &local);
-	bench_partner_tell(tell, local.port);
-	loop_run(loop);
+	if (bench_partner_listen(loop, place, row->plan, &sessions_there, NULL,
+				 tell))
+		loop_run(loop);
 }
 
 /* ------------------------------------------------------------------------ here */
@@ -297,7 +289,6 @@ static bool sessions_measure(struct bench_report *report,
 			     int round)
 {
 	struct sessions all = { .row = row, .place = *place, .failed = true };
-	struct nopal_address local;
 
 	if (!bench_partner_start(&all.partner, place, sessions_partner,
 				 (void *)(uintptr_t)row))
@@ -306,9 +297,7 @@ static bool sessions_measure(struct bench_report *report,
 	all.one = calloc((size_t)count, sizeof(*all.one));
 	if (all.loop && all.one &&
 	    bench_address(place->address, all.partner.port, &all.peer)) {
-		loop_any_address(&all.peer, &local);
-		all.endpoint =
-			nopal_endpoint_open(loop_world(all.loop), &local, NULL);
+		all.endpoint = loop_endpoint_to(all.loop, &all.peer);
 		all.stall = loop_event_new(all.loop, LOOP_TIMER, -1,
 					   sessions_on_stall, &all);
 	}

@@ -6,6 +6,7 @@
  * the sources of the runtime and the microprotocols in sight.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -63,12 +64,16 @@ static const char *const fuse_folders[] = {
 	NULL,
 };
 
-static char *fuse_printed(const char *format, const char *a, const char *b)
+__attribute__((format(printf, 1, 2))) static char *
+fuse_printed(const char *format, ...)
 {
+	va_list arguments;
 	char *text;
 
-	if (asprintf(&text, format, a, b) < 0)
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
 		abort();
+	va_end(arguments);
 	return text;
 }
 
@@ -83,7 +88,7 @@ static char *fuse_output(const struct tool_call *call,
 	if (tool_value(call, "output"))
 		return strdup(tool_value(call, "output"));
 	if (!slash)
-		return fuse_printed("%s.fused.so%s", nopal_plan_name(plan), "");
+		return fuse_printed("%s.fused.so", nopal_plan_name(plan));
 	folder = strndup(config, (size_t)(slash - config));
 	output = fuse_printed("%s/%s.fused.so", folder, nopal_plan_name(plan));
 	free(folder);
@@ -211,8 +216,8 @@ static enum tool_exit fuse_make(const struct tool_call *call,
 				const struct nopal_plan *plan,
 				const char *output)
 {
-	char *source = fuse_printed("%s.c%s", output, "");
-	char *aside = fuse_printed("%s.new%s", output, "");
+	char *source = fuse_printed("%s.c", output);
+	char *aside = fuse_printed("%s.new", output);
 	enum tool_exit result = fuse_write_file(call, plan, source);
 
 	if (result == TOOL_GOOD)

@@ -9,6 +9,7 @@
 #include <event2/event.h>
 
 #include "loop.h"
+#include "tool.h"
 #include "microprotocol.h"
 
 enum {
@@ -166,16 +167,30 @@ bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)
 	return true;
 }
 
-void loop_any_address(const struct nopal_address *peer,
-		      struct nopal_address *ret_local)
+/* The wildcard address, port 0, of the peer's family. */
+static struct nopal_address loop_any_address(const struct nopal_address *peer)
 {
 	static const uint8_t mapped[LOOP_MAPPED_BYTES] = {
 		[10] = 0xff, [11] = 0xff
 	};
+	struct nopal_address local = { 0 };
 
-	memset(ret_local, 0, sizeof(*ret_local));
 	if (memcmp(peer->ip, mapped, sizeof(mapped)) == 0)
-		memcpy(ret_local->ip, mapped, sizeof(mapped));
+		memcpy(local.ip, mapped, sizeof(mapped));
+	return local;
+}
+
+struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
+					const struct nopal_address *peer)
+{
+	struct nopal_address local = loop_any_address(peer);
+	struct nopal_endpoint *endpoint;
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	endpoint = nopal_endpoint_open(loop_world(loop), &local, &problems);
+	tool_problems(&problems);
+	return endpoint;
 }
 
 static void loop_on_event(evutil_socket_t fd, short what, void *user)

@@ -31,9 +31,10 @@ void loop_stop(struct loop *loop);
 /* Calls back on SIGINT and SIGTERM; a second one ends the program. */
 bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user);
 
-/* The wildcard address, port 0, of the peer's family. */
-void loop_any_address(const struct nopal_address *peer,
-		      struct nopal_address *ret_local);
+/* An endpoint to reach the peer from: any address of its family, any port.  NULL:
+ * it was said why. */
+struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
+					const struct nopal_address *peer);
 
 enum loop_what { LOOP_TIMER, LOOP_READABLE, LOOP_WRITABLE };
 /* `fd` is -1 for timers.  Events begin stopped. */

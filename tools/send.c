@@ -496,15 +496,9 @@ static void send_cleanup(struct sender *sender)
 static enum tool_exit send_open(struct sender *sender,
 				const struct nopal_address *peer)
 {
-	struct nopal_problems problems;
 	struct nopal_session *session;
-	struct nopal_address local;
 
-	nopal_problems_init(&problems);
-	loop_any_address(peer, &local);
-	sender->endpoint = nopal_endpoint_open(loop_world(sender->loop), &local,
-					       &problems);
-	tool_problems(&problems);
+	sender->endpoint = loop_endpoint_to(sender->loop, peer);
 	if (!sender->endpoint)
 		return TOOL_ENVIRONMENT;
 	session = nopal_session_open(sender->endpoint, sender->plan, peer,

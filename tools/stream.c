@@ -231,15 +231,9 @@ static bool stream_listen(const struct tool_call *call, struct stream *stream,
 
 static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
 {
-	struct nopal_problems problems;
 	struct nopal_session *session;
-	struct nopal_address local;
 
-	nopal_problems_init(&problems);
-	loop_any_address(peer, &local);
-	stream->endpoint = nopal_endpoint_open(loop_world(stream->loop), &local,
-					       &problems);
-	tool_problems(&problems);
+	stream->endpoint = loop_endpoint_to(stream->loop, peer);
 	if (!stream->endpoint)
 		return false;
 	session = nopal_session_open(stream->endpoint, stream->plan, peer,

@@ -184,6 +184,18 @@ const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most,
 	return next;
 }
 
+void flood_begins(struct flood *flood, size_t length)
+{
+	if (flood->place + length > FLOOD_WALK)
+		flood->place = 0;
+}
+
+void flood_sent(struct flood *flood, size_t length)
+{
+	flood->place += length;
+	flood_begins(flood, length); /* the next one is as long */
+}
+
 static uint64_t flood_word(const uint8_t *bytes)
 {
 	uint64_t word;

@@ -81,6 +81,11 @@ void flood_datagram(struct flood *flood, const void *bytes, size_t length);
 const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most,
 			  size_t *ret_length);
 
+/* For messages, which never wrap: one of `length` was sent from its place; one
+ * that begins to arrive is at the walk's begin where it would not fit. */
+void flood_sent(struct flood *flood, size_t length);
+void flood_begins(struct flood *flood, size_t length);
+
 /* Large buffers on a socket, and what was granted. */
 void flood_buffers(struct flood *flood, int fd);
 

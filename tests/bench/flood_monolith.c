@@ -37,9 +37,7 @@ static void bulk_push(struct bulk *bulk)
 		if (monolith_send(bulk->connection, bulk->walk,
 				  (uint32_t)flood->place, bulk->message) < 0)
 			return;
-		flood->place += bulk->message;
-		if (flood->place + bulk->message > FLOOD_WALK)
-			flood->place = 0;
+		flood_sent(flood, bulk->message);
 	}
 }
 
@@ -66,8 +64,7 @@ static void bulk_on_received(struct monolith_connection *connection,
 
 	(void)connection;
 	flood_arrived(flood);
-	if (flood->place + message->length > FLOOD_WALK)
-		flood->place = 0;
+	flood_begins(flood, message->length);
 	for (uint32_t i = 0; i < message->count; i++)
 		flood_stream(flood, message->pieces[i].bytes,
 			     message->pieces[i].length);

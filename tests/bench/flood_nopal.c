@@ -52,9 +52,7 @@ static void bulk_push(struct bulk *bulk)
 				      (uint32_t)flood->place, bulk->message,
 				      0) < 0)
 			return;
-		flood->place += bulk->message;
-		if (flood->place + bulk->message > FLOOD_WALK)
-			flood->place = 0;
+		flood_sent(flood, bulk->message);
 	}
 }
 
@@ -83,8 +81,7 @@ static void bulk_on_received(struct nopal_session *session,
 
 	(void)session;
 	flood_arrived(flood);
-	if (flood->place + nopal_message_length(message) > FLOOD_WALK)
-		flood->place = 0;
+	flood_begins(flood, nopal_message_length(message));
 	for (size_t i = 0; i < nopal_message_pieces(message); i++) {
 		uint32_t length;
 		const uint8_t *piece = nopal_message_piece(message, i, &length);
