@@ -179,7 +179,8 @@ static void descriptor_attribute(const struct descriptor_check *check,
 	if (attribute->wire_bytes > sizeof(uint64_t))
 		descriptor_say(check, "use 0 to 8 bytes", "attribute",
 			       attribute->name, "does not fit in 64 bits");
-	if (attribute->access != NOPAL_WRITE && attribute->wire_bytes &&
+	if (attribute->access != NOPAL_WRITE &&
+	    attribute->access != NOPAL_PROPERTY && attribute->wire_bytes &&
 	    strcmp(attribute->name, NOPAL_RUNTIME_ATTRIBUTE) != 0)
 		descriptor_say(check, "let its writer say so", "attribute",
 			       attribute->name,

@@ -413,6 +413,7 @@ void nopal__run_deferred(struct nopal_core *core,
 void nopal__drain_queue(struct nopal_core *core)
 {
 	struct nopal_deferred_list *list = &core->awake->queue;
+	bool outer = core->draining_queue; /* nopal_yield() nests */
 	uint32_t run = 0;
 
 	core->draining_queue = true;
@@ -426,5 +427,21 @@ void nopal__drain_queue(struct nopal_core *core)
 			nopal_session_break(&core->session, NOPAL_RUNTIME_LIMIT,
 					    "queued events never end: a storm");
 	}
-	core->draining_queue = false;
+	core->draining_queue = outer;
+}
+
+bool nopal_yield(struct nopal_session *session)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (core->depth++ < DEPTH_LIMIT) {
+		nopal__drain_queue(core);
+		nopal__timers_run(core);
+	} else {
+		nopal_session_break(
+			session, NOPAL_RUNTIME_LIMIT,
+			"handlers yield within each other beyond the limit");
+	}
+	core->depth--;
+	return core->life != NOPAL_LIFE_ENDED;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c -- messages down (sent, cut, settled) and up (put together, held,
+ * message.c -- messages down (cut, settled) and up (put together, held,
  * delivered, given back).
  */
-#include <errno.h>
 #include <string.h>
 
 #include "session.h"
@@ -25,7 +24,7 @@ struct nopal_message *nopal_message_find(struct nopal_session *session,
 	return message;
 }
 
-static struct nopal_message *message_make(struct nopal_core *core,
+struct nopal_message *nopal__message_make(struct nopal_core *core,
 					  uint64_t length)
 {
 	struct nopal_handle handle;
@@ -115,7 +114,8 @@ void nopal__message_free(struct nopal_core *core, struct nopal_message *message)
 void nopal__message_unpin(struct nopal_core *core,
 			  struct nopal_message *message)
 {
-	if (--message->pins == 0 && message->settled && !message->kept)
+	if (--message->pins == 0 && message->settled && !message->kept &&
+	    !message->waiting)
 		nopal__message_free(core, message);
 }
 
@@ -136,7 +136,7 @@ static void count_fate(struct nopal_core *core, enum nopal_fate fate)
 		core->awake->counters.messages_missing++;
 }
 
-static void message_tell_fate(struct nopal_core *core,
+void nopal__message_tell_fate(struct nopal_core *core,
 			      struct nopal_message *message,
 			      enum nopal_fate fate)
 {
@@ -159,7 +159,7 @@ static void message_settle(struct nopal_core *core,
 	message->settled = true;
 	message->pins++;
 	nopal_raise_MSG_DONE(&core->session, message);
-	message_tell_fate(core, message, message_fate(message));
+	nopal__message_tell_fate(core, message, message_fate(message));
 	nopal__message_unpin(core, message);
 }
 
@@ -182,160 +182,13 @@ void nopal_message_is_cut(struct nopal_session *session,
 	message_settle(nopal__core(session), message);
 }
 
-static int message_wait_for_open(struct nopal_core *core,
-				 struct nopal_message *message)
-{
-	if (core->awake->waiting_open_count == core->awake->waiting_open_room) {
-		uint32_t room = core->awake->waiting_open_room
-					? core->awake->waiting_open_room * 2
-					: 16;
-		struct nopal_handle *grown =
-			nopal_alloc(&core->session, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		if (core->awake->waiting_open_count)
-			memcpy(grown, core->awake->waiting_open,
-			       core->awake->waiting_open_count *
-				       sizeof(*grown));
-		nopal_free(&core->session, core->awake->waiting_open);
-		core->awake->waiting_open = grown;
-		core->awake->waiting_open_room = room;
-	}
-	core->awake->waiting_open[core->awake->waiting_open_count++] =
-		message->handle;
-	return 0;
-}
-
-void nopal__messages_flush_opened(struct nopal_core *core)
-{
-	struct nopal_handle *waiting = core->awake->waiting_open;
-	uint32_t count = core->awake->waiting_open_count;
-
-	core->awake->waiting_open = NULL;
-	core->awake->waiting_open_count = core->awake->waiting_open_room = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		struct nopal_message *message =
-			nopal_message_find(&core->session, waiting[i]);
-
-		if (message)
-			nopal_raise_MSG_FROM_USER(&core->session, message);
-	}
-	nopal_free(&core->session, waiting);
-}
-
-static int send_refusal(struct nopal_core *core, uint64_t length)
-{
-	if (!nopal__be_awake(core) ||
-	    (core->life != NOPAL_LIFE_OPENING && core->life != NOPAL_LIFE_OPEN))
-		return -EPIPE;
-	if (length > nopal__plan(core)->message_limit)
-		return -EMSGSIZE;
-	if (core->awake->unfinished && core->awake->unfinished_bytes + length >
-					       core->awake->budget.send_bytes) {
-		core->send_blocked = true;
-		return -EAGAIN;
-	}
-	return 0;
-}
-
-/* Takes over the reference in `body`; `from` may be NULL. */
-static int message_send(struct nopal_core *core, struct nopal_body body,
-			uint64_t cookie, const struct nopal_segment *from)
-{
-	struct nopal_message *message = message_make(core, body.length);
-
-	if (!message) {
-		nopal_buffer_unref(body.buffer);
-		return -ENOBUFS;
-	}
-	message->one = body;
-	message->fragments = 1;
-	message->cookie = cookie;
-	if (from) {
-		message->above = from->handle;
-		memcpy(message->attribute, from->attribute,
-		       nopal__plan(core)->slot_count * sizeof(uint64_t));
-		if (nopal__plan(core)->above_kind_slot)
-			message->attribute[nopal__plan(core)->above_kind_slot] =
-				from->kind;
-	}
-	core->awake->unfinished++;
-	core->awake->unfinished_bytes += message->length;
-	core->awake->counters.messages_sent++;
-	core->awake->counters.bytes_sent += message->length;
-	if (core->life == NOPAL_LIFE_OPENING)
-		return message_wait_for_open(core, message);
-	nopal_raise_MSG_FROM_USER(&core->session, message);
-	return 0;
-}
-
-int nopal_send_buffer(struct nopal_session *session,
-		      struct nopal_buffer *buffer, uint32_t from,
-		      uint32_t length, uint64_t cookie)
-{
-	struct nopal_core *core = nopal__core(session);
-	int refusal = send_refusal(core, length);
-	bool outermost;
-
-	if (refusal)
-		return refusal;
-	outermost = nopal__turn_begin(core->world);
-	nopal__touch(core);
-	refusal = message_send(core,
-			       (struct nopal_body){ nopal_buffer_ref(buffer),
-						    buffer->bytes + from,
-						    length },
-			       cookie, NULL);
-	nopal__turn_end(core->world, outermost);
-	return refusal;
-}
-
-int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
-	       uint64_t cookie)
-{
-	int refusal = send_refusal(nopal__core(session), length);
-	struct nopal_buffer *buffer;
-
-	if (refusal)
-		return refusal;
-	buffer = nopal_buffer_new((uint32_t)length);
-	if (!buffer)
-		return -ENOBUFS;
-	if (length)
-		memcpy(buffer->bytes, bytes, length);
-	refusal =
-		nopal_send_buffer(session, buffer, 0, (uint32_t)length, cookie);
-	nopal_buffer_unref(buffer);
-	return refusal;
-}
-
-int nopal__message_from_above(struct nopal_core *core,
-			      const struct nopal_segment *segment)
-{
-	struct nopal_body body = segment->body;
-
-	nopal_buffer_ref(body.buffer);
-	return message_send(core, body, 0, segment);
-}
-
-uint64_t nopal_session_send_room(const struct nopal_session *session)
-{
-	struct nopal_core *core = nopal__core(session);
-
-	if (!nopal__be_awake(core) ||
-	    core->awake->unfinished_bytes >= core->awake->budget.send_bytes)
-		return 0;
-	return core->awake->budget.send_bytes - core->awake->unfinished_bytes;
-}
-
 /* ---------------------------------------------------------------------- up */
 
 struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 					     const struct nopal_segment *first)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_message *message = message_make(core, 0);
+	struct nopal_message *message = nopal__message_make(core, 0);
 
 	if (!message) {
 		core->awake->counters.rx_over_budget++;
@@ -417,6 +270,15 @@ void nopal__message_deliver(struct nopal_core *core,
 	nopal__message_unpin(core, message);
 }
 
+/* It was delivered out of its order, which has come to its place now. */
+static void message_place_free(struct nopal_core *core,
+			       struct nopal_message *message)
+{
+	message->waiting = 0;
+	message->pins++;
+	nopal__message_unpin(core, message);
+}
+
 void nopal_message_release(struct nopal_session *session,
 			   const struct nopal_part *part,
 			   struct nopal_message *message)
@@ -432,8 +294,19 @@ void nopal_message_release(struct nopal_session *session,
 	message->waiting &= ~bit;
 	nopal__record(core, NOPAL_TRACED_RELEASE, part->index, NOPAL_DELIVER,
 		      message->number, message->waiting);
-	if (!message->waiting && core->life != NOPAL_LIFE_ENDED)
+	if (message->waiting || core->life == NOPAL_LIFE_ENDED)
+		return;
+	if (message->delivered)
+		message_place_free(core, message);
+	else
 		nopal__message_deliver(core, message);
+}
+
+void nopal_message_deliver(struct nopal_session *session,
+			   struct nopal_message *message)
+{
+	if (!message->delivered)
+		nopal__message_deliver(nopal__core(session), message);
 }
 
 void nopal_message_discard(struct nopal_session *session,
@@ -441,7 +314,12 @@ void nopal_message_discard(struct nopal_session *session,
 {
 	struct nopal_core *core = nopal__core(session);
 
+	if (message->delivered) {
+		message_place_free(core, message);
+		return;
+	}
 	core->awake->counters.messages_discarded++;
+	message->waiting = 0;
 	message->settled = true;
 	message->pins++;
 	nopal_raise_MSG_CONSUMED(&core->session, message);
@@ -473,6 +351,33 @@ void nopal_message_give_back(struct nopal_session *session,
 	message->settled = true;
 	nopal__message_unpin(core, message);
 	nopal__turn_end(core->world, outermost);
+}
+
+/* ------------------------------------------------------ other bytes for it */
+
+bool nopal_message_replace(struct nopal_session *session,
+			   struct nopal_message *message,
+			   struct nopal_body body)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (!nopal__charge(core, body.length)) {
+		nopal_buffer_unref(body.buffer);
+		return false;
+	}
+	for (uint32_t i = 0; i < message->fragments_room; i++)
+		nopal_buffer_unref(message->fragment[i].buffer);
+	fragments_free(core, message);
+	nopal__credit(core, message->length);
+	if (!message->incoming) {
+		core->awake->unfinished_bytes += body.length;
+		core->awake->unfinished_bytes -= message->length;
+	}
+	message->one = body;
+	message->fragment = &message->one;
+	message->fragments = message->fragments_room = 1;
+	message->length = body.length;
+	return true;
 }
 
 /* ---------------------------------------------------- looking at a message */
@@ -527,7 +432,7 @@ void nopal__messages_end(struct nopal_core *core)
 		struct nopal_message *newer;
 
 		if (!message->incoming && !message->settled)
-			message_tell_fate(core, message, NOPAL_UNKNOWN);
+			nopal__message_tell_fate(core, message, NOPAL_UNKNOWN);
 		newer = nopal__pool_newer(message);
 		if (!message->kept)
 			nopal__message_free(core, message);

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NOPAL_ABI 2u /* a plugin built for another is refused */
+#define NOPAL_ABI 3u /* a plugin built for another is refused */
 
 #define NOPAL_MICROSECOND INT64_C(1000)
 #define NOPAL_MILLISECOND INT64_C(1000000)
@@ -96,6 +96,13 @@ struct nopal_ack {
 	uint64_t newly_acked_bytes; /* bodies, this ack */
 };
 
+/* Argument of RECEIVE_POSTED: the application waits for a message. */
+struct nopal_receive {
+	uint64_t tag,
+		mask; /* of messages whose tag is equal where the mask is set */
+	uint64_t cookie; /* the application's own name for it */
+};
+
 #define EVENT(name, type, doc)                                                 \
 	typedef enum nopal_verdict nopal_##name##_handler(                     \
 		struct nopal_session *session, const struct nopal_part *part,  \
@@ -146,6 +153,11 @@ void nopal_event_delete(struct nopal_session *session, int event);
 void nopal_raise_custom(struct nopal_session *session, int event,
 			void *subject);
 
+/* Let others run before this handler goes on: the events that are queued, and
+ * timers that are due.  Find segments and messages anew after it.  False: the
+ * session ended meanwhile. */
+bool nopal_yield(struct nopal_session *session);
+
 /* ------------------------------------------------------- what is declared */
 
 /* Which kinds of segment a binding, a hold or an attribute is about. */
@@ -194,6 +206,7 @@ enum nopal_access {
 	NOPAL_WRITE, /* sets it: one writer in a composition */
 	NOPAL_READ,  /* needs it: a composition without a writer is refused */
 	NOPAL_READ_OPTIONAL, /* reads `initial` where nobody writes it */
+	NOPAL_PROPERTY, /* of messages: the application sets it, see nopal_send_with */
 };
 
 /* A named 64-bit field of messages and segments.  A segment starts with the
@@ -535,6 +548,7 @@ struct nopal_segment {
 	uint8_t kind;	     /* wire code; 0 is data */
 	bool done;	     /* SEGMENT_DONE was raised */
 	bool incoming;
+	bool urgent;  /* its message is: first among those that wait */
 	bool wanted;  /* asked to leave and has not yet: first time or resend */
 	uint8_t fate; /* enum nopal_fate; set by the role acknowledgement */
 	uint8_t pins; /* raises in progress: freed after the last */
@@ -569,7 +583,9 @@ struct nopal_message {
 	bool delivered;
 	bool kept;    /* the application holds it beyond `received` */
 	bool settled; /* its fate was told, or it was discarded */
+	bool urgent;  /* its segments go first among those that wait */
 	uint8_t pins;
+	int refused;		    /* negative errno value: nobody sends it */
 	struct nopal_message *also; /* the next one in the same segment */
 	struct nopal_handle
 		above; /* the segment of the layer above that it carries */
@@ -637,9 +653,25 @@ bool nopal_segment_resend(struct nopal_session *session,
 			  const struct nopal_part *part,
 			  struct nopal_segment *segment);
 
+/* Nobody sends this message: whoever sent it gets `error`, a negative errno
+ * value.  In a handler of MSG_FROM_USER that runs before the role
+ * message_segments, which then returns NOPAL_STOP. */
+void nopal_message_refuse(struct nopal_session *session,
+			  struct nopal_message *message, int error);
+/* Other bytes for a message: in MSG_FROM_USER before it is cut, or in MSG_TO_USER
+ * before the application sees it.  Takes over the reference to `body.buffer`;
+ * false: over budget, and the message is as it was. */
+bool nopal_message_replace(struct nopal_session *session,
+			   struct nopal_message *message,
+			   struct nopal_body body);
+
 /* The deliver bit of an arriving message. */
 void nopal_message_release(struct nopal_session *session,
 			   const struct nopal_part *part,
+			   struct nopal_message *message);
+/* Deliver it now, whoever still holds it: its place in any order stays taken
+ * until they release it. */
+void nopal_message_deliver(struct nopal_session *session,
 			   struct nopal_message *message);
 /* An arriving message that will never be delivered: late, a duplicate. */
 void nopal_message_discard(struct nopal_session *session,
@@ -708,75 +740,6 @@ uint32_t nopal_barrier_join(struct nopal_item_barrier *barrier);
 void nopal_barrier_enter(struct nopal_session *session,
 			 struct nopal_item_barrier *barrier, uint32_t bit);
 
-/* ------------------------------------------------------------ small helpers */
-
-/* Which numbers of a moving window were seen: a bitmap ring over [floor, end). */
-struct nopal_numbers {
-	uint64_t floor;	 /* every number below was seen or given up */
-	uint64_t end;	 /* one past the highest seen */
-	uint64_t *bits;	 /* NULL: there was no hole */
-	uint32_t window; /* numbers that it can hold: a power of two >= 64 */
-	uint32_t room;	 /* of the ring, which grows up to the window */
-};
-enum nopal_number_is {
-	NOPAL_NUMBER_NEW,
-	NOPAL_NUMBER_SEEN,
-	NOPAL_NUMBER_BEYOND
-};
-
-/* Negative: there is no such window. */
-int nopal_numbers_init(struct nopal_numbers *numbers, uint64_t first,
-		       uint32_t window);
-/* Classify without change. */
-enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
-					uint64_t number);
-/* Mark as seen and move the floor over what is complete.  What there is no memory
- * for is beyond. */
-enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
-					struct nopal_numbers *numbers,
-					uint64_t number);
-/* Give up everything below `number`: the floor moves at least there. */
-void nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number);
-/* Gives its memory back where there is no hole; it goes on as it was. */
-void nopal_numbers_rest(struct nopal_session *session,
-			struct nopal_numbers *numbers);
-
-/* Numbers to pointers, open addressing; grows in the session's memory.  Zero
- * it before use. */
-struct nopal_map {
-	struct nopal_map_slot {
-		uint64_t key;
-		void *value;
-	} * slots;
-	uint32_t used, room;
-};
-void *nopal_map_get(const struct nopal_map *map, uint64_t key);
-int nopal_map_put(struct nopal_session *session, struct nopal_map *map,
-		  uint64_t key,
-		  void *value); /* value not NULL; negative: over budget */
-void *nopal_map_take(struct nopal_map *map, uint64_t key); /* and forget it */
-/* Gives the memory of an empty map back. */
-void nopal_map_rest(struct nopal_session *session, struct nopal_map *map);
-
-/* A first in, first out ring of segment handles; grows in session memory. */
-struct nopal_queue {
-	struct nopal_handle *ring;
-	uint32_t head, count, room;
-};
-int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
-		     const struct nopal_segment *segment);
-/* Among the others by age: before all that were made after it.  For resends: the
- * oldest is what the peer waits for. */
-int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
-		       const struct nopal_segment *segment);
-/* The first segment that still lives; drops stale handles; NULL when empty. */
-struct nopal_segment *nopal_queue_first(struct nopal_session *session,
-					struct nopal_queue *queue);
-void nopal_queue_pop(struct nopal_queue *queue);
-/* Gives the memory of an empty queue back. */
-void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue);
-
-/* a*b/c in 128 bits, rounded down; c > 0; saturates. */
-uint64_t nopal_scale(uint64_t a, uint64_t b, uint64_t c);
+#include "structures.h"
 
 #endif

@@ -268,6 +268,26 @@ int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
 int nopal_send_buffer(struct nopal_session *session,
 		      struct nopal_buffer *buffer, uint32_t from,
 		      uint32_t length, uint64_t cookie);
+/* What an application says of one message.  Which properties there are is a
+ * matter of the composition: `nopal explain CONF` lists them.  `urgent` is there
+ * in all of them: its segments go first among those that wait. */
+struct nopal_property {
+	unsigned
+		which; /* of nopal_property(); 0: nobody looks, and it is left out */
+	uint64_t value;
+};
+/* The number of a property of this plan by its name; 0: nobody looks at it. */
+unsigned nopal_property(const struct nopal_plan *plan, const char *name);
+/* nopal_send, nopal_send_buffer with properties.  A part that judges them may
+ * refuse the message with an error of its own. */
+int nopal_send_with(struct nopal_session *session, const void *bytes,
+		    size_t length, uint64_t cookie,
+		    const struct nopal_property *properties, size_t count);
+int nopal_send_buffer_with(struct nopal_session *session,
+			   struct nopal_buffer *buffer, uint32_t from,
+			   uint32_t length, uint64_t cookie,
+			   const struct nopal_property *properties,
+			   size_t count);
 /* What is sent between start and stop leaves at stop, or earlier where a train
  * is full: many short messages, or one to many sessions, at a fraction of the
  * system calls.  Within a callback that is so anyway.  May be nested; stop before
@@ -290,6 +310,15 @@ const uint8_t *nopal_message_piece(const struct nopal_message *message,
 /* Copies at most `room` bytes from byte `from`; returns how many. */
 size_t nopal_message_copy(const struct nopal_message *message, uint64_t from,
 			  void *bytes, size_t room);
+/* A property that came with it; 0 where it does not travel. */
+uint64_t nopal_message_property(const struct nopal_message *message,
+				unsigned which);
+/* Compositions that match tags deliver what the application asked for: the
+ * oldest message that came, or the next one to come, whose tag is `tag` where
+ * `mask` is set.  `cookie` is its property `receive`.  -ENOSYS: nobody matches
+ * tags in this composition. */
+int nopal_receive_post(struct nopal_session *session, uint64_t tag,
+		       uint64_t mask, uint64_t cookie);
 /* Keep it beyond `received`; give it back within the session's life: flow
  * control counts it as unread until then. */
 void nopal_message_keep(struct nopal_message *message);

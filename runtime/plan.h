@@ -30,8 +30,9 @@ enum {
 
 enum {
 	NOPAL_EVENT_COUNT = NOPAL_CUSTOM,
-	NOPAL_CUSTOM_ROOM = 16, /* events that one session may create */
-	NOPAL_SLOT_ROOM = 32,	/* attributes of a stack */
+	NOPAL_CUSTOM_ROOM = 16,		/* events that one session may create */
+	NOPAL_SLOT_ROOM = 32,		/* attributes of a stack */
+	NOPAL_URGENT = NOPAL_SLOT_ROOM, /* the property that needs no slot */
 	NOPAL_HOLD_ROOM =
 		31, /* bits of one barrier; the last is the runtime's */
 	NOPAL_ID_BYTES = 4,
@@ -121,6 +122,7 @@ struct nopal_plan {
 	struct nopal_part *parts; /* top layer's first, in the config's order */
 	uint32_t slot_count;	  /* attributes; slot 0 is the absent one */
 	const char *slot_name[NOPAL_SLOT_ROOM];
+	uint32_t properties; /* slots that applications set, a bit each */
 	uint8_t serial_of[NOPAL_SLOT_ROOM]; /* reference index + 1, or 0 */
 	uint32_t serial_count;
 	uint8_t above_kind_slot; /* kind of a segment of an upper layer */

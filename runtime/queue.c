@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * queue.c -- segments that wait: in the order of coming (push), or the oldest
- * first (insert), so that gates which grant the same segments agree.
+ * first (insert), so that gates which grant the same segments agree.  Urgent ones
+ * are before all others.
  *
  * A ring of handles with a power of two of places: what was freed while it
  * waited is found out when it comes to the front.
@@ -42,6 +43,28 @@ static int queue_grow(struct nopal_session *session, struct nopal_queue *queue)
 	return 0;
 }
 
+/* Urgent ones are few and at the front: they move up by one place, and it comes
+ * behind them. */
+static void queue_put_urgent(struct nopal_session *session,
+			     struct nopal_queue *queue,
+			     const struct nopal_segment *segment)
+{
+	uint32_t place = 0;
+
+	queue->head = (queue->head - 1) & (queue->room - 1);
+	queue->count++;
+	for (; place + 1 < queue->count; place++) {
+		struct nopal_handle next = *queue_at(queue, place + 1);
+		const struct nopal_segment *other =
+			nopal_segment_find(session, next);
+
+		if (other && !other->urgent)
+			break;
+		*queue_at(queue, place) = next;
+	}
+	*queue_at(queue, place) = segment->handle;
+}
+
 NOPAL_HOT int nopal_queue_push(struct nopal_session *session,
 			       struct nopal_queue *queue,
 			       const struct nopal_segment *segment)
@@ -52,7 +75,10 @@ NOPAL_HOT int nopal_queue_push(struct nopal_session *session,
 		if (error < 0)
 			return error;
 	}
-	*queue_at(queue, queue->count++) = segment->handle;
+	if (segment->urgent)
+		queue_put_urgent(session, queue, segment);
+	else
+		*queue_at(queue, queue->count++) = segment->handle;
 	return 0;
 }
 
@@ -62,17 +88,23 @@ static bool queue_is_older(struct nopal_session *session,
 {
 	const struct nopal_segment *other = nopal_segment_find(session, than);
 
+	if (other && segment->urgent != other->urgent)
+		return segment->urgent;
 	return !other || (int32_t)(segment->number - other->number) < 0;
 }
 
 int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
 		       const struct nopal_segment *segment)
 {
-	int error = nopal_queue_push(session, queue, segment);
-	uint32_t place = queue->count - 1;
+	uint32_t place = queue->count;
 
-	if (error < 0)
-		return error;
+	if (queue->count == queue->room) {
+		int error = queue_grow(session, queue);
+
+		if (error < 0)
+			return error;
+	}
+	queue->count++;
 	for (; place > 0 &&
 	       queue_is_older(session, segment, *queue_at(queue, place - 1));
 	     place--)

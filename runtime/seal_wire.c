@@ -99,6 +99,10 @@ static void slots_make(struct slots *slots, struct nopal_layer *layer,
 		else if (attribute->access == NOPAL_WRITE)
 			slot_add(slots, layer->index, attribute->name,
 				 attribute->serial);
+		else if (attribute->access == NOPAL_PROPERTY)
+			slots->plan->properties |=
+				UINT32_C(1) << slot_add(slots, layer->index,
+							attribute->name, false);
 	}
 }
 
@@ -176,11 +180,32 @@ static bool switched_on(const struct nopal_part *part, const char *when)
 	return true;
 }
 
+/* A property that several parts put on the wire travels once, as wide as the
+ * widest. */
+static bool field_is_there(struct nopal_header *header, uint8_t slot,
+			   uint8_t bytes)
+{
+	for (unsigned i = 0; i < header->count; i++) {
+		struct nopal_field *field = &header->fields[i];
+
+		if (field->slot != slot)
+			continue;
+		if (bytes > field->bytes) {
+			header->bytes += bytes - field->bytes;
+			field->bytes = bytes;
+		}
+		return true;
+	}
+	return false;
+}
+
 static void field_add(const struct nopal_plan *plan,
 		      struct nopal_header *header, uint8_t slot, uint8_t bytes)
 {
 	uint8_t serial = plan->serial_of[slot];
 
+	if (field_is_there(header, slot, bytes))
+		return;
 	header->fields[header->count++] = (struct nopal_field){
 		.slot = slot,
 		.bytes = bytes,
@@ -200,8 +225,7 @@ static void fields_of_part(struct nopal_plan *plan,
 	struct nopal_header *header = &plan->kinds[code].header;
 
 	for (unsigned i = 0; attribute && attribute[i].name; i++)
-		if (attribute[i].access == NOPAL_WRITE &&
-		    attribute[i].wire_bytes &&
+		if (attribute[i].wire_bytes &&
 		    !is_packet_number(&attribute[i]) &&
 		    switched_on(part, attribute[i].when) &&
 		    (all ||
@@ -311,6 +335,7 @@ static const char *writer_of(const struct nopal_plan *plan, uint8_t slot)
 		for (unsigned i = 0; attribute && attribute[i].name; i++)
 			if (part->attribute[i] == slot &&
 			    (attribute[i].access == NOPAL_WRITE ||
+			     attribute[i].access == NOPAL_PROPERTY ||
 			     is_packet_number(&attribute[i])))
 				return part->microprotocol->name;
 	}

@@ -111,6 +111,7 @@ NOPAL_HOT struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 	}
 	segment->body = body;
 	segment->message = message;
+	segment->urgent = message->urgent;
 	memcpy(segment->attribute, message->attribute,
 	       nopal__plan(core)->slot_count * sizeof(uint64_t));
 	message->segments_open++;

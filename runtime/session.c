@@ -468,6 +468,24 @@ bool nopal_session_shared(const struct nopal_session *session, const char *name,
 	return false;
 }
 
+int nopal_receive_post(struct nopal_session *session, uint64_t tag,
+		       uint64_t mask, uint64_t cookie)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_receive receive = { tag, mask, cookie };
+	bool outermost;
+
+	if (!nopal_plan_provides(core->layer->plan, "tag_matching"))
+		return -ENOSYS;
+	if (!nopal__be_awake(core) || core->life == NOPAL_LIFE_ENDED)
+		return -EPIPE;
+	outermost = nopal__turn_begin(core->world);
+	nopal__touch(core);
+	nopal_raise_RECEIVE_POSTED(session, &receive);
+	nopal__turn_end(core->world, outermost);
+	return 0;
+}
+
 void nopal_session_set_budget(struct nopal_session *session,
 			      const struct nopal_budget *budget)
 {

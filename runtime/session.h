@@ -321,6 +321,14 @@ static inline void nopal__segment_settle(struct nopal_core *core,
 		nopal__segment_settle_now(core, segment);
 }
 void nopal__depart(struct nopal_core *core, struct nopal_segment *segment);
+int nopal__departure_note(struct nopal_core *core,
+			  struct nopal_segment *segment);
+/* NULL: over budget. */
+struct nopal_message *nopal__message_make(struct nopal_core *core,
+					  uint64_t length);
+void nopal__message_tell_fate(struct nopal_core *core,
+			      struct nopal_message *message,
+			      enum nopal_fate fate);
 void nopal__message_segment_done(struct nopal_core *core,
 				 struct nopal_message *message,
 				 const struct nopal_segment *segment);
@@ -328,17 +336,18 @@ void nopal__message_free(struct nopal_core *core,
 			 struct nopal_message *message);
 void nopal__message_unpin(struct nopal_core *core,
 			  struct nopal_message *message);
-void nopal__messages_flush_opened(struct nopal_core *core);
 void nopal__messages_end(struct nopal_core *core);
 /* Spare rooms for fragments go back to the session's memory. */
 void nopal__fragments_give_back(struct nopal_core *core);
 void nopal__messages_free_kept(struct nopal_core *core);
 void nopal__message_deliver(struct nopal_core *core,
 			    struct nopal_message *message);
+
+/* send.c */
 int nopal__message_from_above(struct nopal_core *core,
 			      const struct nopal_segment *segment);
-int nopal__departure_note(struct nopal_core *core,
-			  struct nopal_segment *segment);
+/* Those that waited for the session to open. */
+void nopal__messages_flush_opened(struct nopal_core *core);
 
 /* stack.c */
 void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment);

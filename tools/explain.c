@@ -151,6 +151,32 @@ static void explain_print_part(const struct nopal_part *part)
 	printf("\n");
 }
 
+/* The next attribute of the part, from `at` on, that applications set. */
+static const struct nopal_attribute *
+explain_property(const struct nopal_attribute *at)
+{
+	while (at && at->name && at->access != NOPAL_PROPERTY)
+		at++;
+	return at && at->name ? at : NULL;
+}
+
+static void explain_print_properties(const struct nopal_plan *plan)
+{
+	printf("\nproperties of a message\n  %-19s %-24s %s\n", "urgent",
+	       "the runtime's", "goes first among those that wait");
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const struct nopal_microprotocol *one =
+			nopal_plan_part(plan, i)->microprotocol;
+		const struct nopal_attribute *at = one->attributes;
+
+		while ((at = explain_property(at))) {
+			printf("  %-19s %-24s %s\n", at->name, one->name,
+			       at->doc ? at->doc : "");
+			at++;
+		}
+	}
+}
+
 static void explain_print(const struct nopal_plan *plan,
 			  const struct nopal_problems *notes)
 {
@@ -165,6 +191,7 @@ static void explain_print(const struct nopal_plan *plan,
 	       budget->bytes, budget->objects, budget->send_bytes);
 	explain_print_promises(plan);
 	explain_print_header(plan);
+	explain_print_properties(plan);
 	printf("\nmicroprotocols\n");
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
 		explain_print_part(nopal_plan_part(plan, i));
@@ -207,6 +234,25 @@ static json_t *explain_fields_json(const struct nopal_plan *plan)
 					 fields[i].attribute, "microprotocol",
 					 fields[i].microprotocol, "bytes",
 					 (int)fields[i].bytes));
+	return array;
+}
+
+static json_t *explain_properties_json(const struct nopal_plan *plan)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const struct nopal_microprotocol *one =
+			nopal_plan_part(plan, i)->microprotocol;
+		const struct nopal_attribute *at = one->attributes;
+
+		while ((at = explain_property(at))) {
+			json_array_append_new(
+				array, json_pack("{s:s, s:s}", "name", at->name,
+						 "microprotocol", one->name));
+			at++;
+		}
+	}
 	return array;
 }
 
@@ -268,6 +314,8 @@ static void explain_json(const struct nopal_plan *plan,
 		json_integer((json_int_t)nopal_plan_message_limit(plan)));
 	json_object_set_new(object, "budget", explain_budget_json(plan));
 	json_object_set_new(object, "fields", explain_fields_json(plan));
+	json_object_set_new(object, "properties",
+			    explain_properties_json(plan));
 	json_object_set_new(object, "microprotocols", explain_parts_json(plan));
 	json_object_set_new(object, "notes", show_problems(notes));
 	show_json(object);

@@ -56,6 +56,13 @@ static void list_events(const struct list_out *out)
 }
 
 /* Who deals with the name, and how many bytes or which access. */
+static const char *list_attribute_is(const struct nopal_attribute *attribute)
+{
+	if (attribute->access == NOPAL_PROPERTY)
+		return "property";
+	return attribute->wire_bytes ? "wire" : "local";
+}
+
 static void list_table(const struct list_out *out, enum show_table table)
 {
 	const char **names = show_names(NULL, table);
@@ -72,9 +79,9 @@ static void list_table(const struct list_out *out, enum show_table table)
 				show_shared(one, *name);
 
 			if (table == SHOW_ATTRIBUTES && attribute &&
-			    attribute->access == NOPAL_WRITE) {
-				about = attribute->wire_bytes ? "wire"
-							      : "local";
+			    (attribute->access == NOPAL_WRITE ||
+			     attribute->access == NOPAL_PROPERTY)) {
+				about = list_attribute_is(attribute);
 				text = attribute->doc ? attribute->doc : "";
 			} else if (table == SHOW_SHARED && shared &&
 				   shared->access == NOPAL_WRITE) {

@@ -36,6 +36,8 @@ const char *show_access(enum nopal_access access)
 		return "reads";
 	case NOPAL_READ_OPTIONAL:
 		return "reads where it is there";
+	case NOPAL_PROPERTY:
+		return "the application sets";
 	}
 	return "?";
 }

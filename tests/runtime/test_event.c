@@ -85,6 +85,56 @@ static void test_endless_nesting_breaks_the_session_only(void **state)
 	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
 }
 
+static struct nopal_handle before_yield;
+
+static enum nopal_verdict yielding(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   struct nopal_segment *subject)
+{
+	(void)part;
+	before_yield = subject->handle;
+	nopal_queue_SEGMENT_LOST(session, subject);
+	letter('<');
+	assert_true(nopal_yield(session));
+	letter('>');
+	assert_ptr_equal(nopal_segment_find(session, before_yield), subject);
+	return NOPAL_CONTINUE;
+}
+
+static void test_a_handler_that_yields_lets_queued_ones_run(void **state)
+{
+	const struct nopal_binding last = NOPAL_ON(SEGMENT_TIMEOUT, yielding);
+
+	(void)state;
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
+		   &last);
+	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
+	assert_string_equal(seen, "(ab)<abab>");
+}
+
+static enum nopal_verdict yields_for_ever(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *subject)
+{
+	(void)part;
+	nopal_queue_SEGMENT_TIMEOUT(session, subject);
+	nopal_yield(session);
+	return NOPAL_CONTINUE;
+}
+
+static void test_endless_yielding_breaks_the_session_only(void **state)
+{
+	const struct nopal_binding last =
+		NOPAL_ON(SEGMENT_TIMEOUT, yields_for_ever);
+
+	(void)state;
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
+		   &last);
+	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
+}
+
 int main(void)
 {
 #define CASE(name)                                                             \
@@ -97,6 +147,8 @@ int main(void)
 		CASE(test_cancelled_raise_never_comes),
 		CASE(test_stale_subject_is_a_counted_no_op),
 		CASE(test_endless_nesting_breaks_the_session_only),
+		CASE(test_a_handler_that_yields_lets_queued_ones_run),
+		CASE(test_endless_yielding_breaks_the_session_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

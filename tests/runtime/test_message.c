@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages down (refused, sent, settled) and up (put together, kept). */
+/* Messages down (settled) and up (put together, delivered, kept). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +19,24 @@ FAKE(m_keeper,
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
+static const char HELD[] = "transport_driver {}\nfixed_size {}\nm_order {}\n";
+
+/* Holds what arrives until the test says so, or has it delivered all the same. */
+static struct nopal_message *in_order[3];
+static unsigned arrived;
+static enum nopal_verdict m_order_on_msg(struct nopal_session *receiver,
+					 const struct nopal_part *part,
+					 struct nopal_message *message)
+{
+	(void)part;
+	in_order[arrived++] = message;
+	if (arrived == 2)
+		nopal_message_deliver(receiver, message);
+	return NOPAL_CONTINUE;
+}
+FAKE(m_order,
+     .holds = FAKE_HOLDS({ "the test", NOPAL_DELIVER, NOPAL_DATA, false }),
+     .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_NET, m_order_on_msg)));
 
 static struct rig rig;
 static struct nopal_session *session;
@@ -26,6 +44,7 @@ static struct nopal_session *session;
 static void open_with(const char *config)
 {
 	rig_add(&m_keeper);
+	rig_add(&m_order);
 	rig_open(&rig, config, NULL);
 	session = rig.opener.session;
 }
@@ -91,97 +110,6 @@ static void test_one_missing_segment_is_a_missing_message(void **state)
 	settle(5, NOPAL_ARRIVED);
 	settle(6, NOPAL_ARRIVED);
 	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
-	rig_close(&rig);
-}
-
-static void test_a_full_send_buffer_says_when_there_is_room(void **state)
-{
-	(void)state;
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .send_bytes = 10 });
-	assert_int_equal(rig_send_bytes(&rig, 8), 0);
-	assert_int_equal(nopal_session_send_room(session), 2);
-	assert_int_equal(rig_send_bytes(&rig, 3), -EAGAIN);
-	assert_int_equal(rig_send_bytes(&rig, 2), 0);
-	assert_int_equal(nopal_session_send_room(session), 0);
-	assert_int_equal(rig.opener.writable, 0);
-	settle(2, NOPAL_ARRIVED);
-	assert_int_equal(rig.opener.writable, 1);
-	settle(4, NOPAL_ARRIVED);
-	assert_int_equal(rig.opener.writable, 1);
-}
-
-/* Else it could never leave. */
-static void test_one_message_may_exceed_the_send_buffer(void **state)
-{
-	(void)state;
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .send_bytes = 10 });
-	assert_int_equal(rig_send_bytes(&rig, 100), 0);
-	assert_int_equal(nopal_session_send_room(session), 0);
-	assert_int_equal(rig_send_bytes(&rig, 0), -EAGAIN);
-}
-
-static void test_nothing_is_sent_after_close(void **state)
-{
-	(void)state;
-	rig_send(&rig, "x");
-	nopal_session_close(session);
-	assert_int_equal(rig_send(&rig, "y"), -EPIPE);
-	assert_int_equal(rig.opener.ended, 0);
-	settle(2, NOPAL_ARRIVED);
-	assert_int_equal(rig.opener.ended, 1);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
-}
-
-static void test_over_its_objects_a_send_is_refused_whole(void **state)
-{
-	(void)state;
-	rig_send(&rig, "x");
-	nopal_session_set_budget(session,
-				 &(struct nopal_budget){ .objects = 2 });
-	assert_int_equal(rig_send(&rig, "y"), -ENOBUFS);
-	assert_int_equal(nopal__core(session)->awake->unfinished, 1);
-	settle(2, NOPAL_ARRIVED);
-	assert_int_equal(rig_send(&rig, "z"), 0);
-}
-
-static void test_a_buffer_is_looked_at_until_all_is_done(void **state)
-{
-	struct nopal_buffer *buffer = nopal_buffer_new(5);
-
-	(void)state;
-	memcpy(nopal_buffer_bytes(buffer), "hello", 5);
-	assert_int_equal(nopal_send_buffer(session, buffer, 1, 3, 0), 0);
-	assert_true(buffer->references > 1);
-	assert_ptr_equal(rig_segment(session, 2)->body.bytes,
-			 nopal_buffer_bytes(buffer) + 1);
-	settle(2, NOPAL_ARRIVED);
-	assert_int_equal(buffer->references, 1);
-	nopal_buffer_free(buffer);
-	rig_run(&rig, NOPAL_SECOND);
-	assert_string_equal(rig.acceptor.text[0], "ell");
-}
-
-static void test_what_is_sent_while_opening_waits_in_order(void **state)
-{
-	static const char CIRCUIT[] =
-		"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
-	struct nopal_address peer;
-	struct nopal_session *opening;
-
-	(void)state;
-	rig_open(&rig, CIRCUIT, &(struct rig_options){ .stay_closed = true });
-	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL,
-				     NULL);
-	for (char c = 'a'; c < 'a' + 20; c++)
-		assert_int_equal(nopal_send(opening, &c, 1, 0), 0);
-	assert_int_equal(nopal_session_counters(opening)->departures, 0);
-	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(rig.acceptor.delivered, 20);
-	for (int i = 0; i < 20; i++)
-		assert_int_equal(rig.acceptor.text[i][0], 'a' + i);
 	rig_close(&rig);
 }
 
@@ -284,6 +212,83 @@ static void test_over_budget_changes_nothing(void **state)
 	assert_int_equal(core->awake->counters.rx_over_budget, 3);
 	nopal_message_discard(session, message);
 	assert_int_equal(core->awake->bytes_held, held - 5);
+}
+
+/* ------------------------------------------------- delivered out of its order */
+
+static int setup_order(void **state)
+{
+	(void)state;
+	arrived = 0;
+	open_with(HELD);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(rig_send(&rig, i == 1 ? "now" : "later"), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(arrived, 3);
+	return 0;
+}
+
+static void in_its_turn(unsigned which)
+{
+	struct nopal_core *core = nopal__core(rig.acceptor.session);
+	bool outermost = nopal__turn_begin(core->world);
+
+	nopal__touch(core);
+	nopal_message_release(rig.acceptor.session,
+			      rig_part(rig.acceptor.session, "m_order"),
+			      in_order[which]);
+	nopal__turn_end(core->world, outermost);
+}
+
+static void test_delivered_at_once_and_only_once(void **state)
+{
+	(void)state;
+	assert_int_equal(rig.acceptor.delivered, 1);
+	assert_string_equal(rig.acceptor.text[0], "now");
+	assert_true(rig_awake(rig.acceptor.session)->messages.alive == 3);
+	for (unsigned i = 0; i < 3; i++)
+		in_its_turn(i);
+	assert_int_equal(rig.acceptor.delivered, 3);
+	assert_string_equal(rig.acceptor.text[1], "later");
+	assert_string_equal(rig.acceptor.text[2], "later");
+	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);
+}
+
+static void test_discarded_in_its_turn_it_stays_delivered(void **state)
+{
+	(void)state;
+	nopal_message_discard(rig.acceptor.session, in_order[1]);
+	assert_int_equal(nopal_session_counters(rig.acceptor.session)
+				 ->messages_discarded,
+			 0);
+	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 2);
+}
+
+/* ---------------------------------------------------------- other bytes for it */
+
+static void test_replaced_bytes_are_charged_in_place_of_the_old(void **state)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_message *message = arriving();
+	struct nopal_buffer *other = nopal_buffer_new(2);
+	uint64_t held = core->awake->bytes_held;
+
+	(void)state;
+	memcpy(nopal_buffer_bytes(other), "hi", 2);
+	assert_true(put(message, 0, "first"));
+	assert_true(nopal_message_replace(
+		session, message,
+		(struct nopal_body){ other, other->bytes, 2 }));
+	assert_int_equal(core->awake->bytes_held - held, 2);
+	assert_int_equal(nopal_message_length(message), 2);
+	assert_int_equal(nopal_message_pieces(message), 1);
+	nopal_session_set_budget(session, &(struct nopal_budget){ .bytes = 3 });
+	assert_false(nopal_message_replace(
+		session, message,
+		(struct nopal_body){ nopal_buffer_ref(other), other->bytes,
+				     2 }));
+	assert_int_equal(nopal_message_length(message), 2);
+	nopal_message_discard(session, message);
 }
 
 /* ------------------------------------------------------------ kept messages */
@@ -392,21 +397,18 @@ static void test_what_is_never_given_back_is_freed(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-#define KEEP(name) cmocka_unit_test_setup_teardown(name, setup_keep, teardown)
+#define CASE(name)  cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define ORDER(name) cmocka_unit_test_setup_teardown(name, setup_order, teardown)
+#define KEEP(name)  cmocka_unit_test_setup_teardown(name, setup_keep, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_each_fate_is_told_once),
 		cmocka_unit_test(test_one_missing_segment_is_a_missing_message),
-		CASE(test_a_full_send_buffer_says_when_there_is_room),
-		CASE(test_one_message_may_exceed_the_send_buffer),
-		CASE(test_nothing_is_sent_after_close),
-		CASE(test_over_its_objects_a_send_is_refused_whole),
-		CASE(test_a_buffer_is_looked_at_until_all_is_done),
-		cmocka_unit_test(
-			test_what_is_sent_while_opening_waits_in_order),
 		CASE(test_fragments_come_in_any_order),
 		CASE(test_many_fragments_and_the_next_message_after_them),
 		CASE(test_over_budget_changes_nothing),
+		ORDER(test_delivered_at_once_and_only_once),
+		ORDER(test_discarded_in_its_turn_it_stays_delivered),
+		CASE(test_replaced_bytes_are_charged_in_place_of_the_old),
 		KEEP(test_kept_messages_live_until_they_are_given_back),
 		KEEP(test_kept_messages_are_given_back_in_ended),
 		KEEP(test_what_is_never_given_back_is_freed),

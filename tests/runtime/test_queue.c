@@ -181,12 +181,35 @@ static void inserted_by_age(void **unused)
 	nopal_free(NULL, queue.ring);
 }
 
+/* Whatever waits, urgent ones leave first, in the order of their coming. */
+static void urgent_ones_first(void **unused)
+{
+	static const uint32_t pushed[] = { 5, 2, 9, 0, 7, 8 };
+	static const uint32_t leave[] = { 9, 7, 5, 2, 0, 1, 8 };
+	struct nopal_queue queue = { 0 };
+
+	(void)unused;
+	segments[9]->urgent = segments[7]->urgent = true;
+	for (size_t i = 0; i < sizeof(pushed) / sizeof(pushed[0]); i++)
+		assert_int_equal(
+			nopal_queue_push(NULL, &queue, segments[pushed[i]]), 0);
+	assert_int_equal(nopal_queue_insert(NULL, &queue, segments[1]), 0);
+	for (size_t i = 0; i < sizeof(leave) / sizeof(leave[0]); i++) {
+		assert_ptr_equal(nopal_queue_first(NULL, &queue),
+				 segments[leave[i]]);
+		nopal_queue_pop(&queue);
+	}
+	segments[9]->urgent = segments[7]->urgent = false;
+	nopal_free(NULL, queue.ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_an_array),
 		cmocka_unit_test(empty_and_over_budget),
 		cmocka_unit_test(inserted_by_age),
+		cmocka_unit_test(urgent_ones_first),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * structures.h -- what microprotocols keep things in: which numbers were seen,
+ * numbers to pointers, segments that wait; and arithmetic without overflow.
+ * Part of microprotocol.h, which includes it.
+ *
+ * Each is zeroed or made by its init, grows in the session's memory, and gives
+ * it back by its rest.
+ */
+#ifndef NOPAL_STRUCTURES_H
+#define NOPAL_STRUCTURES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct nopal_session;
+struct nopal_segment;
+struct nopal_handle;
+
+/* Which numbers of a moving window were seen: a bitmap ring over [floor, end). */
+struct nopal_numbers {
+	uint64_t floor;	 /* every number below was seen or given up */
+	uint64_t end;	 /* one past the highest seen */
+	uint64_t *bits;	 /* NULL: there was no hole */
+	uint32_t window; /* numbers that it can hold: a power of two >= 64 */
+	uint32_t room;	 /* of the ring, which grows up to the window */
+};
+enum nopal_number_is {
+	NOPAL_NUMBER_NEW,
+	NOPAL_NUMBER_SEEN,
+	NOPAL_NUMBER_BEYOND
+};
+
+/* Negative: there is no such window. */
+int nopal_numbers_init(struct nopal_numbers *numbers, uint64_t first,
+		       uint32_t window);
+/* Classify without change. */
+enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
+					uint64_t number);
+/* Mark as seen and move the floor over what is complete.  What there is no memory
+ * for is beyond. */
+enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
+					struct nopal_numbers *numbers,
+					uint64_t number);
+/* Give up everything below `number`: the floor moves at least there. */
+void nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number);
+/* Gives its memory back where there is no hole; it goes on as it was. */
+void nopal_numbers_rest(struct nopal_session *session,
+			struct nopal_numbers *numbers);
+
+/* Numbers to pointers, open addressing; grows in the session's memory.  Zero
+ * it before use. */
+struct nopal_map {
+	struct nopal_map_slot {
+		uint64_t key;
+		void *value;
+	} * slots;
+	uint32_t used, room;
+};
+void *nopal_map_get(const struct nopal_map *map, uint64_t key);
+int nopal_map_put(struct nopal_session *session, struct nopal_map *map,
+		  uint64_t key,
+		  void *value); /* value not NULL; negative: over budget */
+void *nopal_map_take(struct nopal_map *map, uint64_t key); /* and forget it */
+/* Gives the memory of an empty map back. */
+void nopal_map_rest(struct nopal_session *session, struct nopal_map *map);
+
+/* A first in, first out ring of segment handles, but for urgent ones, which
+ * are first among themselves; grows in session memory. */
+struct nopal_queue {
+	struct nopal_handle *ring;
+	uint32_t head, count, room;
+};
+int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
+		     const struct nopal_segment *segment);
+/* Among the others by age, behind urgent ones: before all that were made after it.  For resends: the
+ * oldest is what the peer waits for. */
+int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
+		       const struct nopal_segment *segment);
+/* The first segment that still lives; drops stale handles; NULL when empty. */
+struct nopal_segment *nopal_queue_first(struct nopal_session *session,
+					struct nopal_queue *queue);
+void nopal_queue_pop(struct nopal_queue *queue);
+/* Gives the memory of an empty queue back. */
+void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue);
+
+/* a*b/c in 128 bits, rounded down; c > 0; saturates. */
+uint64_t nopal_scale(uint64_t a, uint64_t b, uint64_t c);
+
+#endif

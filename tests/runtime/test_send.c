@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* What is sent: refused, waiting, on its way; and what is said of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "fakes.h"
+#include "rig.h"
+
+/* Nothing is done before the test says so. */
+FAKE(m_keeper,
+     .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
+     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
+
+/* Looks at what the application says of a message. */
+static unsigned judged;
+static enum nopal_verdict m_judge_on_msg(struct nopal_session *sender,
+					 const struct nopal_part *part,
+					 struct nopal_message *message)
+{
+	if (nopal_get(message, part, 0) != 13)
+		return NOPAL_CONTINUE;
+	judged++;
+	nopal_message_refuse(sender, message, -EDOM);
+	return NOPAL_STOP;
+}
+FAKE(m_judge,
+     .attributes = FAKE_ATTRIBUTES({ "luck", NOPAL_PROPERTY, 1,
+				     .doc = "of it" }),
+     .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_USER, m_judge_on_msg,
+					.before = "message_segments")));
+
+static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n"
+			   "m_judge {}\n";
+static struct rig rig;
+static struct nopal_session *session;
+
+static void open_with(const char *config)
+{
+	rig_add(&m_keeper);
+	rig_add(&m_judge);
+	rig_open(&rig, config, NULL);
+	session = rig.opener.session;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	open_with(KEPT);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rig_close(&rig);
+	return 0;
+}
+
+/* As the role acknowledgement does it, in a turn. */
+static void settle(uint32_t number, enum nopal_fate fate)
+{
+	struct nopal_segment *segment = rig_segment(session, number);
+	struct nopal_core *core = nopal__core(session);
+	bool outermost = nopal__turn_begin(core->world);
+
+	assert_non_null(segment);
+	nopal__touch(core);
+	segment->fate = (uint8_t)fate;
+	nopal_release(session, rig_part(session, "m_keeper"), segment,
+		      NOPAL_FINISH);
+	nopal__turn_end(core->world, outermost);
+}
+
+static void test_a_full_send_buffer_says_when_there_is_room(void **state)
+{
+	(void)state;
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .send_bytes = 10 });
+	assert_int_equal(rig_send_bytes(&rig, 8), 0);
+	assert_int_equal(nopal_session_send_room(session), 2);
+	assert_int_equal(rig_send_bytes(&rig, 3), -EAGAIN);
+	assert_int_equal(rig_send_bytes(&rig, 2), 0);
+	assert_int_equal(nopal_session_send_room(session), 0);
+	assert_int_equal(rig.opener.writable, 0);
+	settle(2, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.writable, 1);
+	settle(4, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.writable, 1);
+}
+
+/* Else it could never leave. */
+static void test_one_message_may_exceed_the_send_buffer(void **state)
+{
+	(void)state;
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .send_bytes = 10 });
+	assert_int_equal(rig_send_bytes(&rig, 100), 0);
+	assert_int_equal(nopal_session_send_room(session), 0);
+	assert_int_equal(rig_send_bytes(&rig, 0), -EAGAIN);
+}
+
+static void test_nothing_is_sent_after_close(void **state)
+{
+	(void)state;
+	rig_send(&rig, "x");
+	nopal_session_close(session);
+	assert_int_equal(rig_send(&rig, "y"), -EPIPE);
+	assert_int_equal(rig.opener.ended, 0);
+	settle(2, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+}
+
+static void test_over_its_objects_a_send_is_refused_whole(void **state)
+{
+	(void)state;
+	rig_send(&rig, "x");
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .objects = 2 });
+	assert_int_equal(rig_send(&rig, "y"), -ENOBUFS);
+	assert_int_equal(nopal__core(session)->awake->unfinished, 1);
+	settle(2, NOPAL_ARRIVED);
+	assert_int_equal(rig_send(&rig, "z"), 0);
+}
+
+static void test_a_buffer_is_looked_at_until_all_is_done(void **state)
+{
+	struct nopal_buffer *buffer = nopal_buffer_new(5);
+
+	(void)state;
+	memcpy(nopal_buffer_bytes(buffer), "hello", 5);
+	assert_int_equal(nopal_send_buffer(session, buffer, 1, 3, 0), 0);
+	assert_true(buffer->references > 1);
+	assert_ptr_equal(rig_segment(session, 2)->body.bytes,
+			 nopal_buffer_bytes(buffer) + 1);
+	settle(2, NOPAL_ARRIVED);
+	assert_int_equal(buffer->references, 1);
+	nopal_buffer_free(buffer);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(rig.acceptor.text[0], "ell");
+}
+
+static void test_what_is_sent_while_opening_waits_in_order(void **state)
+{
+	static const char CIRCUIT[] =
+		"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+	struct nopal_address peer;
+	struct nopal_session *opening;
+
+	(void)state;
+	rig_open(&rig, CIRCUIT, &(struct rig_options){ .stay_closed = true });
+	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
+	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL,
+				     NULL);
+	for (char c = 'a'; c < 'a' + 20; c++)
+		assert_int_equal(nopal_send(opening, &c, 1, 0), 0);
+	assert_int_equal(nopal_session_counters(opening)->departures, 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 20);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(rig.acceptor.text[i][0], 'a' + i);
+	rig_close(&rig);
+}
+
+/* -------------------------------------------------------------- properties */
+
+static int send_lucky(struct nopal_session *sender, uint64_t luck)
+{
+	const struct nopal_property properties[] = {
+		{ nopal_property(rig.plan, "luck"), luck },
+		{ nopal_property(rig.plan, "nobody looks at it"), 7 },
+	};
+
+	return nopal_send_with(sender, "x", 1, 5, properties, 2);
+}
+
+static uint64_t luck_arrived;
+
+static void lucky_received(struct nopal_session *receiver,
+			   struct nopal_message *message, void *user)
+{
+	(void)receiver, (void)user;
+	luck_arrived = nopal_message_property(message,
+					      nopal_property(rig.plan, "luck"));
+}
+
+static void test_a_property_travels_with_its_message(void **state)
+{
+	static const struct nopal_callbacks callbacks = {
+		.received = lucky_received
+	};
+	struct nopal_session *sender;
+	struct nopal_address peer;
+
+	(void)state;
+	rig_close(&rig);
+	rig_open(&rig, KEPT, &(struct rig_options){ .stay_closed = true });
+	nopal_endpoint_close(rig.acceptor.endpoint);
+	rig.acceptor.endpoint = nopal_sim_endpoint(rig.world, 1, 9000);
+	nopal_endpoint_allow(rig.acceptor.endpoint, rig.plan,
+			     NOPAL_ALLOW_CONNECTIONLESS, &callbacks, NULL);
+	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
+	sender = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL,
+				    NULL);
+	assert_int_equal(send_lucky(sender, 7), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(luck_arrived, 7);
+}
+
+static void test_a_refused_message_was_never_sent(void **state)
+{
+	struct nopal_awake *awake = rig_awake(session);
+
+	(void)state;
+	assert_int_equal(send_lucky(session, 13), -EDOM);
+	assert_int_equal(awake->messages.alive, 0);
+	assert_int_equal(awake->unfinished + awake->unfinished_bytes, 0);
+	assert_int_equal(nopal_session_counters(session)->messages_sent, 0);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 0);
+	assert_int_equal(send_lucky(session, 12), 0);
+	assert_int_equal(nopal_session_counters(session)->messages_sent, 1);
+	settle(3, NOPAL_ARRIVED);
+}
+
+static int late_fate;
+static void late_sent(struct nopal_session *sender, uint64_t cookie, int fate,
+		      void *user)
+{
+	(void)sender, (void)user;
+	assert_int_equal(cookie, 5);
+	late_fate = fate;
+}
+
+static void test_refused_when_it_opens_it_is_missing(void **state)
+{
+	static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\n"
+				      "virtual_circuit {}\nm_judge {}\n";
+	static const struct nopal_callbacks callbacks = { .sent = late_sent };
+	struct nopal_session *opening;
+	struct nopal_address peer;
+
+	(void)state;
+	rig_close(&rig);
+	judged = 0;
+	rig_open(&rig, CIRCUIT, &(struct rig_options){ .stay_closed = true });
+	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
+	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer,
+				     &callbacks, NULL);
+	assert_int_equal(send_lucky(opening, 13), 0);
+	assert_int_equal(judged, 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(judged, 1);
+	assert_int_equal(late_fate, NOPAL_MISSING);
+	assert_int_equal(rig_awake(opening)->unfinished, 0);
+}
+
+static void test_urgent_is_known_everywhere(void **state)
+{
+	const struct nopal_property urgent = {
+		nopal_property(rig.plan, "urgent"), 1
+	};
+
+	(void)state;
+	assert_int_equal(nopal_property(rig.plan, "no such property"), 0);
+	assert_int_equal(nopal_send_with(session, "x", 1, 0, &urgent, 1), 0);
+	assert_true(rig_segment(session, 2)->urgent);
+	settle(2, NOPAL_ARRIVED);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_a_full_send_buffer_says_when_there_is_room),
+		CASE(test_one_message_may_exceed_the_send_buffer),
+		CASE(test_nothing_is_sent_after_close),
+		CASE(test_over_its_objects_a_send_is_refused_whole),
+		CASE(test_a_buffer_is_looked_at_until_all_is_done),
+		cmocka_unit_test(
+			test_what_is_sent_while_opening_waits_in_order),
+		CASE(test_a_property_travels_with_its_message),
+		CASE(test_a_refused_message_was_never_sent),
+		CASE(test_refused_when_it_opens_it_is_missing),
+		CASE(test_urgent_is_known_everywhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
