@@ -49,7 +49,7 @@ void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 	if (too_early(core, kind))
 		return;
 	segment = nopal__unpack(core, kind, buffer, bytes, length,
-				1 + NOPAL_ID_BYTES);
+				nopal__plan(core)->head_bytes);
 	if (!segment)
 		return;
 	if (kind != NOPAL_KIND_ABORT) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint.c -- one UDP port: demultiplexing by session id, sessions' ids,
- * listeners, departures that wait for the kernel.
+ * endpoint.c -- one UDP port: what arrives, listeners, departures that wait for
+ * the kernel.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,9 +10,7 @@
 #include "session.h"
 
 enum {
-	ID_TABLE_AT_FIRST = 16,
 	READY_AT_FIRST = 64,
-	SESSIONS_MOST = 1 << 17, /* of one endpoint: a flood ends here */
 };
 
 struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint)
@@ -40,87 +38,13 @@ const char *nopal_endpoint_transport(const struct nopal_endpoint *endpoint)
 	return endpoint->port.world->ops->transport(port);
 }
 
-/* ------------------------------------------------------------ sessions by id */
-
-/* Ids are random, so their low bits are a hash already. */
-static struct nopal_core **id_slot(const struct nopal_id_table *table,
-				   uint32_t id)
-{
-	uint32_t i = id & (table->room - 1);
-
-	while (table->slots[i] && table->slots[i]->local_id != id)
-		i = (i + 1) & (table->room - 1);
-	return &table->slots[i];
-}
-
-static struct nopal_core *id_find(const struct nopal_id_table *table,
-				  uint32_t id)
-{
-	return table->room ? *id_slot(table, id) : NULL;
-}
-
-static int id_grow(struct nopal_id_table *table)
-{
-	struct nopal_id_table grown = { .room = table->room ? table->room * 2
-							    : ID_TABLE_AT_FIRST,
-					.used = table->used };
-
-	grown.slots = calloc(grown.room, sizeof(*grown.slots));
-	if (!grown.slots)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < table->room; i++)
-		if (table->slots[i])
-			*id_slot(&grown, table->slots[i]->local_id) =
-				table->slots[i];
-	free(table->slots);
-	*table = grown;
-	return 0;
-}
-
-/* Closes the gap so that every other chain stays whole. */
-static void id_remove(struct nopal_id_table *table, uint32_t id)
-{
-	uint32_t mask = table->room - 1, hole, i;
-	struct nopal_core **slot = id_slot(table, id);
-
-	if (!*slot)
-		return;
-	hole = (uint32_t)(slot - table->slots);
-	table->used--;
-	for (i = (hole + 1) & mask; table->slots[i]; i = (i + 1) & mask) {
-		uint32_t home = table->slots[i]->local_id & mask;
-
-		if (((i - home) & mask) < ((i - hole) & mask))
-			continue;
-		table->slots[hole] = table->slots[i];
-		hole = i;
-	}
-	table->slots[hole] = NULL;
-}
-
-static bool id_is_ours(const struct nopal_endpoint *endpoint, uint32_t id)
-{
-	const struct nopal_shard *shard = endpoint->port.shard;
-
-	return !shard || nopal__shard_of(id, shard->count) == shard->index;
-}
-
-/* Gives the session its id and its place. */
 int nopal__endpoint_enter(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
-	struct nopal_id_table *table = &endpoint->by_id;
+	int error = nopal__demux_enter(bottom);
 
-	if (table->used == SESSIONS_MOST ||
-	    (table->used * 2 >= table->room && id_grow(table) < 0))
-		return -ENOMEM;
-	do
-		bottom->local_id = (uint32_t)nopal_random(&bottom->session);
-	while (bottom->local_id == 0 ||
-	       !id_is_ours(endpoint, bottom->local_id) ||
-	       id_find(table, bottom->local_id));
-	*id_slot(table, bottom->local_id) = bottom;
-	table->used++;
+	if (error < 0)
+		return error;
 	bottom->next = endpoint->sessions;
 	bottom->at = &endpoint->sessions;
 	if (bottom->next)
@@ -156,9 +80,7 @@ void nopal__endpoint_forget(struct nopal_core *bottom)
 		if (ready->core == bottom)
 			ready->core = NULL;
 	}
-	id_remove(&endpoint->by_id, bottom->local_id);
-	if (bottom->opening_key)
-		nopal_map_take(&endpoint->by_opening, bottom->opening_key);
+	nopal__demux_forget(bottom);
 	nopal__endpoint_unlink(bottom);
 	endpoint->port.counters.sessions--;
 }
@@ -248,42 +170,30 @@ static uint32_t id_of(const uint8_t *bytes)
 	return (uint32_t)nopal__get(bytes, NOPAL_ID_BYTES);
 }
 
-/* The session with this id, if that address is its peer's.  NULL: nobody. */
-static struct nopal_core *session_of(const struct nopal_endpoint *endpoint,
-				     const struct nopal_address *from,
-				     uint32_t id)
+/* Whose an established datagram of ours is; `*of_last` is whose the arrival's
+ * last one was: most often this one's, too.  It is not freed before the turn
+ * ends. */
+static struct nopal_core *whose(const struct nopal_endpoint *endpoint,
+				const struct nopal_arrival *arrival,
+				uint8_t kind, const uint8_t *bytes,
+				struct nopal_core *of_last)
 {
-	struct nopal_core *core = id_find(&endpoint->by_id, id);
+	uint32_t id;
 
-	return core && nopal_address_equal(&core->peer, from) ? core : NULL;
+	if (endpoint->demux == NOPAL_DEMUX_ADDRESS && kind != NOPAL_KIND_REPLY)
+		return of_last ? of_last
+			       : nopal__session_at(endpoint, &arrival->from);
+	id = id_of(bytes + 1);
+	return of_last && of_last->local_id == id
+		       ? of_last
+		       : nopal__session_of(endpoint, &arrival->from, id);
 }
 
-/* `*of_last` is whose the arrival's last datagram was: most often this one's,
- * too.  It is not freed before the turn ends. */
-static void datagram_receive(struct nopal_endpoint *endpoint,
-			     const struct nopal_arrival *arrival,
-			     uint8_t *bytes, uint32_t length,
-			     struct nopal_core **of_last)
+static void session_receive(struct nopal_endpoint *endpoint,
+			    const struct nopal_arrival *arrival,
+			    struct nopal_core *core, uint8_t kind,
+			    uint8_t *bytes, uint32_t length)
 {
-	struct nopal_core *core = *of_last;
-	uint32_t id;
-	uint8_t kind;
-
-	endpoint->port.counters.datagrams_in++;
-	if (length < 1 + NOPAL_ID_BYTES ||
-	    !nopal__first_byte_parse(bytes[0], &kind)) {
-		endpoint->port.counters.malformed++;
-		return;
-	}
-	if (is_opening(kind)) {
-		nopal__opening_receive(endpoint, &arrival->from,
-				       arrival->buffer, bytes, length);
-		return;
-	}
-	id = id_of(bytes + 1);
-	if (!core || core->local_id != id)
-		core = session_of(endpoint, &arrival->from, id);
-	*of_last = core;
 	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core)) {
 		endpoint->port.counters.unknown_session++;
 		return;
@@ -294,6 +204,47 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 	else
 		nopal__session_receive(core, kind, arrival->buffer, bytes,
 				       length);
+}
+
+static void foreign_receive(struct nopal_endpoint *endpoint,
+			    const struct nopal_arrival *arrival, uint8_t *bytes,
+			    uint32_t length, struct nopal_core **of_last)
+{
+	if (!*of_last)
+		*of_last = nopal__session_at(endpoint, &arrival->from);
+	if (!*of_last)
+		*of_last = nopal__foreign_accept(endpoint, &arrival->from,
+						 bytes, length);
+	session_receive(endpoint, arrival, *of_last, NOPAL_KIND_DATA, bytes,
+			length);
+}
+
+static void datagram_receive(struct nopal_endpoint *endpoint,
+			     const struct nopal_arrival *arrival,
+			     uint8_t *bytes, uint32_t length,
+			     struct nopal_core **of_last)
+{
+	uint8_t kind;
+
+	endpoint->port.counters.datagrams_in++;
+	if (endpoint->demux == NOPAL_DEMUX_FOREIGN) {
+		foreign_receive(endpoint, arrival, bytes, length, of_last);
+		return;
+	}
+	if (length < (endpoint->demux == NOPAL_DEMUX_ID ? 1 + NOPAL_ID_BYTES
+							: 1) ||
+	    !nopal__first_byte_parse(bytes[0], &kind) ||
+	    (kind == NOPAL_KIND_REPLY && length < 1 + NOPAL_ID_BYTES)) {
+		endpoint->port.counters.malformed++;
+		return;
+	}
+	if (is_opening(kind)) {
+		nopal__opening_receive(endpoint, &arrival->from,
+				       arrival->buffer, bytes, length);
+		return;
+	}
+	*of_last = whose(endpoint, arrival, kind, bytes, *of_last);
+	session_receive(endpoint, arrival, *of_last, kind, bytes, length);
 }
 
 static void arrival_receive(struct nopal_endpoint *endpoint,
@@ -374,6 +325,8 @@ int nopal_endpoint_allow(struct nopal_endpoint *endpoint,
 
 	if (!plan->admission && !(flags & NOPAL_ALLOW_CONNECTIONLESS))
 		return -EPERM;
+	if (!nopal__demux_suits(endpoint, plan))
+		return -EINVAL;
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;

@@ -174,16 +174,21 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      ".serial_count = %uu, .above_kind_slot = %u,\n"
 		      "\t.header_bytes = %uu, .body_bytes = %uu, "
 		      ".trailer_bytes = %uu, .datagram_bytes = %uu,\n"
+		      "\t.demux = %u, .head_bytes = %uu, "
+		      ".data_field_bytes = %uu,\n"
 		      "\t.message_limit = UINT64_C(%llu),\n\t",
 		      (unsigned long long)plan->fingerprint, plan->layer_count,
 		      plan->part_count, plan->slot_count, plan->serial_count,
 		      plan->above_kind_slot, plan->header_bytes,
 		      plan->body_bytes, plan->trailer_bytes,
-		      plan->datagram_bytes,
+		      plan->datagram_bytes, plan->demux, plan->head_bytes,
+		      plan->data_field_bytes,
 		      (unsigned long long)plan->message_limit);
 	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
 	nopal__append(out, "\n\t.seal = ");
 	write_part_reference(out, plan, plan->seal);
+	nopal__append(out, ", .format = ");
+	write_part_reference(out, plan, plan->format);
 	nopal__append(out, ", .admission = ");
 	write_part_reference(out, plan, plan->admission);
 	nopal__append(out, ",\n\t.kinds = {\n");

@@ -91,7 +91,7 @@ void nopal__abort_tell(struct nopal_core *core)
 {
 	struct nopal_segment segment = { .kind = NOPAL_KIND_ABORT };
 
-	if (core->peer_known)
+	if (core->peer_known && core->layer->plan->demux != NOPAL_DEMUX_FOREIGN)
 		nopal__pack_out(core, &segment);
 }
 
@@ -225,7 +225,7 @@ listener_find(struct nopal_endpoint *endpoint, uint64_t fingerprint)
 	return entry;
 }
 
-static uint64_t opening_key(const struct nopal_endpoint *endpoint,
+uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint,
 			    const struct nopal_address *from, uint32_t peer_id)
 {
 	uint8_t bytes[32];
@@ -245,8 +245,9 @@ static struct nopal_core *opening_session(const struct nopal_endpoint *endpoint,
 					  const struct nopal_address *from,
 					  uint32_t peer_id)
 {
-	struct nopal_core *core = nopal_map_get(
-		&endpoint->by_opening, opening_key(endpoint, from, peer_id));
+	struct nopal_core *core =
+		nopal_map_get(&endpoint->by_opening,
+			      nopal__opening_key(endpoint, from, peer_id));
 
 	if (!core || core->peer_id != peer_id ||
 	    !nopal_address_equal(&core->peer, from))
@@ -263,7 +264,8 @@ accept_session(struct nopal_endpoint *endpoint,
 	struct nopal_core *bottom = nopal__session_make(endpoint, entry->plan,
 							context->from, false);
 	struct nopal_core *top;
-	uint64_t key = opening_key(endpoint, context->from, request->peer_id);
+	uint64_t key =
+		nopal__opening_key(endpoint, context->from, request->peer_id);
 
 	if (!bottom)
 		return NULL;
@@ -396,6 +398,27 @@ static void data_opening_receive(struct nopal_endpoint *endpoint,
 		return;
 	answer(endpoint, request, core);
 	nopal__segment_arrive(core, segment);
+}
+
+struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,
+					 const struct nopal_address *from,
+					 const uint8_t *bytes, uint32_t length)
+{
+	struct request_context context = { endpoint, from };
+	struct nopal_request request = { .private = &context };
+	const struct nopal_reader datagram = { bytes, bytes + length, false };
+
+	endpoint->port.counters.requests++;
+	for (const struct nopal_listener_entry *entry = endpoint->listeners;
+	     entry; entry = entry->next) {
+		const struct nopal_part *part = entry->plan->format;
+		const struct nopal_format *format = part->microprotocol->format;
+
+		if (!format->opens || format->opens(part, datagram))
+			return accept_session(endpoint, entry, &request);
+	}
+	endpoint->port.counters.refused++;
+	return NULL;
 }
 
 void nopal__opening_receive(struct nopal_endpoint *endpoint,

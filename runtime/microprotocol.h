@@ -324,6 +324,50 @@ void nopal_write_varint(struct nopal_writer *writer, uint64_t value);
 void nopal_write_bytes(struct nopal_writer *writer, const void *bytes,
 		       size_t length);
 
+/* One field of a header. */
+struct nopal_field {
+	uint8_t slot; /* of the attribute: segment->attribute[slot] */
+	uint8_t bytes;
+	bool serial;
+	uint8_t reference; /* index of a serial attribute's reference in a session */
+};
+
+/* A wire format of one's own for the headers of data segments.  A foreign one is
+ * that of another protocol: datagrams have neither our first byte nor a session
+ * id, and belong to the session with their sender's address; nothing but data
+ * travels, so a composition that sends other kinds, or attributes that it does
+ * not carry, is refused. */
+struct nopal_format {
+	bool foreign;
+	/* Foreign: bytes of its longest header.  Else what its longest one has
+	 * beyond all fields of the composition. */
+	uint32_t bytes;
+	/* (optional) Foreign: attributes that it carries, NULL-ended. */
+	const char *const *carries;
+	/* Writes the header of a segment that leaves. */
+	void (*pack)(struct nopal_session *session,
+		     const struct nopal_part *part,
+		     const struct nopal_segment *segment,
+		     struct nopal_writer *writer);
+	/* Reads the header of one that arrived; the rest is its body.  False: it is
+	 * not of this format, or not to be understood, and is dropped. */
+	bool (*unpack)(struct nopal_session *session,
+		       const struct nopal_part *part,
+		       struct nopal_segment *segment,
+		       struct nopal_reader *reader);
+	/* (optional) Foreign: may this datagram open a session at a listener? */
+	bool (*opens)(const struct nopal_part *part,
+		      struct nopal_reader datagram);
+};
+/* The fields of a data segment, in order: what a format of one's own carries,
+ * or leaves out because the peer knows. */
+const struct nopal_field *nopal_data_fields(const struct nopal_session *session,
+					    unsigned *ret_count);
+/* The number that the low bytes of a serial field mean. */
+uint64_t nopal_field_expand(const struct nopal_session *session,
+			    const struct nopal_field *field,
+			    uint64_t truncated);
+
 /* A request to open, as a listener without a session sees it. */
 struct nopal_request {
 	uint32_t peer_id;     /* the session id that the opener chose */
@@ -392,6 +436,7 @@ struct nopal_microprotocol {
 		      const struct nopal_part *part);
 
 	const struct nopal_seal *seal;
+	const struct nopal_format *format;
 	const struct nopal_admission *admission;
 	/* (optional) Role message_segments: longest message, where one segment of
 	 * `body_bytes` is not the limit. */

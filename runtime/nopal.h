@@ -242,14 +242,18 @@ enum nopal_allow_flags {
 	NOPAL_ALLOW_CONNECTIONLESS =
 		1, /* configs without a handshake may open here */
 };
-/* Sessions of this plan may be opened by peers.  The plan is referenced. */
+/* Sessions of this plan may be opened by peers.  The plan is referenced.
+ * -EPERM: a config without a handshake, and the flag is not there.  -EINVAL: an
+ * endpoint finds sessions by id, by address, or those of another protocol, and
+ * this one has begun with another of these ways. */
 int nopal_endpoint_allow(struct nopal_endpoint *endpoint,
 			 struct nopal_plan *plan, unsigned flags,
 			 const struct nopal_callbacks *callbacks,
 			 void *listener_user);
 
 /* Open towards a peer.  Never blocks; `opened` or `ended` follows.  NULL when
- * out of memory or over the endpoint's sessions. */
+ * out of memory or over the endpoint's sessions; or where the endpoint finds
+ * sessions in another way, or by address and has one with that peer. */
 struct nopal_session *
 nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 		   const struct nopal_address *peer,

@@ -331,7 +331,7 @@ static uint32_t mtu_of(const struct nopal_plan *plan)
 static void leave_room_around(struct nopal_plan *plan,
 			      const struct nopal_kind_plan *kind)
 {
-	uint32_t used = 1 + NOPAL_ID_BYTES + kind->header.bytes +
+	uint32_t used = plan->head_bytes + kind->header.bytes +
 			plan->trailer_bytes + kind->around +
 			plan->kinds[NOPAL_KIND_DATA].header.bytes;
 
@@ -341,14 +341,22 @@ static void leave_room_around(struct nopal_plan *plan,
 
 static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 {
-	uint32_t introduction = plan->admission ? 0 : NOPAL_FINGERPRINT_BYTES;
+	/* A first datagram has an id even where later ones have none. */
+	uint32_t introduction =
+		plan->admission || plan->demux == NOPAL_DEMUX_FOREIGN
+			? 0
+			: NOPAL_FINGERPRINT_BYTES + 1 + NOPAL_ID_BYTES -
+				  plan->head_bytes;
 	uint32_t used;
 
 	plan->datagram_bytes = mtu_of(plan) - NOPAL_UDP_BYTES;
 	plan->trailer_bytes =
 		plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
-	plan->header_bytes =
-		1 + NOPAL_ID_BYTES + plan->kinds[NOPAL_KIND_DATA].header.bytes;
+	plan->data_field_bytes = plan->kinds[NOPAL_KIND_DATA].header.bytes;
+	if (plan->format)
+		plan->data_field_bytes +=
+			plan->format->microprotocol->format->bytes;
+	plan->header_bytes = plan->head_bytes + plan->data_field_bytes;
 	used = plan->header_bytes + plan->trailer_bytes + introduction;
 	if (used >= plan->datagram_bytes) {
 		nopal_problems_add(
@@ -406,9 +414,24 @@ static void seal_stages(struct nopal_plan *plan)
 
 		if (part->microprotocol->seal)
 			plan->seal = part;
+		if (part->microprotocol->format)
+			plan->format = part;
 		if (part->microprotocol->admission)
 			plan->admission = part;
 	}
+}
+
+/* How sessions are told apart, and what stands before the fields for it. */
+static void seal_demux(struct nopal_plan *plan)
+{
+	if (plan->format && plan->format->microprotocol->format->foreign)
+		plan->demux = NOPAL_DEMUX_FOREIGN;
+	else if (bottom_provider(plan, "address_demux"))
+		plan->demux = NOPAL_DEMUX_ADDRESS;
+	else
+		plan->head_bytes = NOPAL_ID_BYTES;
+	if (plan->demux != NOPAL_DEMUX_FOREIGN)
+		plan->head_bytes++;
 }
 
 static char *text_copy(const char *text)
@@ -435,6 +458,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	plan->fingerprint = composition->fingerprint;
 	seal_parts(plan, composition);
 	seal_stages(plan);
+	seal_demux(plan);
 	if (nopal__seal_wire(plan, problems) < 0 ||
 	    seal_sizes(plan, problems) < 0 ||
 	    nopal__compose_resolve(composition, plan->body_bytes, problems) <

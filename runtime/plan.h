@@ -44,6 +44,13 @@ enum {
 /* The layer below reports a segment done by this bit of the done barrier. */
 #define NOPAL_HOLD_BELOW (UINT32_C(1) << 31)
 
+/* How an endpoint finds a datagram's session. */
+enum nopal_demux {
+	NOPAL_DEMUX_ID,	     /* by the session id in it */
+	NOPAL_DEMUX_ADDRESS, /* by its sender's address: no id in data */
+	NOPAL_DEMUX_FOREIGN, /* the same, and all is data */
+};
+
 struct nopal_composition;
 struct nopal_fused;
 
@@ -55,14 +62,6 @@ struct nopal_call {
 struct nopal_calls {
 	uint32_t count;
 	struct nopal_call *call;
-};
-
-/* One field of a header. */
-struct nopal_field {
-	uint8_t slot;
-	uint8_t bytes;
-	bool serial;
-	uint8_t reference; /* index of a serial attribute's reference in a session */
 };
 
 struct nopal_header {
@@ -128,12 +127,16 @@ struct nopal_plan {
 	uint8_t above_kind_slot; /* kind of a segment of an upper layer */
 	struct nopal_kind_plan kinds[NOPAL_KIND_ROOM];
 	const struct nopal_part *seal;	    /* NULL: none */
+	const struct nopal_part *format;    /* of data headers; NULL: ours */
 	const struct nopal_part *admission; /* NULL: connectionless */
-	struct nopal_plan_field *fields;    /* of a data datagram, for people */
+	enum nopal_demux demux;
+	uint32_t head_bytes; /* before the fields: first byte, session id */
+	struct nopal_plan_field *fields; /* of a data datagram, for people */
 	uint32_t field_count;
 	uint32_t header_bytes, body_bytes,
-		trailer_bytes;	 /* of a data datagram */
-	uint32_t datagram_bytes; /* longest UDP payload */
+		trailer_bytes;	   /* of a data datagram */
+	uint32_t data_field_bytes; /* most that the fields of data take */
+	uint32_t datagram_bytes;   /* longest UDP payload */
 	uint64_t message_limit;
 	struct nopal_budget budget;
 	struct nopal_composition *composition; /* owns parameters */

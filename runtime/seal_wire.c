@@ -278,6 +278,85 @@ static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
 		}
 }
 
+/* ------------------------------------------------------- foreign formats */
+
+static const char *writer_of(const struct nopal_plan *plan, uint8_t slot)
+{
+	for (uint32_t p = 0; p < plan->part_count; p++) {
+		const struct nopal_part *part = &plan->parts[p];
+		const struct nopal_attribute *attribute =
+			part->microprotocol->attributes;
+
+		for (unsigned i = 0; attribute && attribute[i].name; i++)
+			if (part->attribute[i] == slot &&
+			    (attribute[i].access == NOPAL_WRITE ||
+			     attribute[i].access == NOPAL_PROPERTY ||
+			     is_packet_number(&attribute[i])))
+				return part->microprotocol->name;
+	}
+	return NULL;
+}
+
+static bool carries(const struct nopal_format *format, const char *name)
+{
+	for (const char *const *at = format->carries; at && *at; at++)
+		if (strcmp(*at, name) == 0)
+			return true;
+	return false;
+}
+
+static void foreign_kinds(const struct nopal_plan *plan,
+			  struct nopal_problems *problems)
+{
+	for (unsigned code = NOPAL_KIND_CONNECT; code < NOPAL_KIND_ROOM;
+	     code++) {
+		const struct nopal_kind_plan *kind = &plan->kinds[code];
+
+		if (kind->part)
+			nopal_problems_add(
+				problems, plan->name, 0,
+				"leave one of them out",
+				"%s sends segments of its kind %s, and %s has "
+				"data alone",
+				kind->part->microprotocol->name, kind->name,
+				plan->format->microprotocol->name);
+	}
+}
+
+/* What it does not carry cannot travel; what it does is in its own header. */
+static void foreign_fields(struct nopal_plan *plan,
+			   struct nopal_problems *problems)
+{
+	struct nopal_header *header = &plan->kinds[NOPAL_KIND_DATA].header;
+
+	for (unsigned i = 0; i < header->count; i++) {
+		uint8_t slot = header->fields[i].slot;
+
+		if (!carries(plan->format->microprotocol->format,
+			     plan->slot_name[slot]))
+			nopal_problems_add(
+				problems, plan->name, 0,
+				"leave one of them out",
+				"%s puts the attribute %s on the wire, which "
+				"%s does not carry",
+				writer_of(plan, slot), plan->slot_name[slot],
+				plan->format->microprotocol->name);
+	}
+	*header = (struct nopal_header){ 0 };
+}
+
+static int foreign_check(struct nopal_plan *plan,
+			 struct nopal_problems *problems)
+{
+	size_t errors = problems->errors;
+
+	if (plan->demux != NOPAL_DEMUX_FOREIGN)
+		return 0;
+	foreign_kinds(plan, problems);
+	foreign_fields(plan, problems);
+	return problems->errors == errors ? 0 : -1;
+}
+
 int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	struct slots slots = { .plan = plan };
@@ -311,6 +390,8 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		return -1;
 	}
 	headers_make(plan);
+	if (foreign_check(plan, problems) < 0)
+		return -1;
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		coded_make(plan, &plan->layers[l]);
 	return 0;
@@ -325,33 +406,22 @@ static void people_field(struct nopal_plan *plan, const char *attribute,
 		(struct nopal_plan_field){ attribute, microprotocol, bytes };
 }
 
-static const char *writer_of(const struct nopal_plan *plan, uint8_t slot)
-{
-	for (uint32_t p = 0; p < plan->part_count; p++) {
-		const struct nopal_part *part = &plan->parts[p];
-		const struct nopal_attribute *attribute =
-			part->microprotocol->attributes;
-
-		for (unsigned i = 0; attribute && attribute[i].name; i++)
-			if (part->attribute[i] == slot &&
-			    (attribute[i].access == NOPAL_WRITE ||
-			     attribute[i].access == NOPAL_PROPERTY ||
-			     is_packet_number(&attribute[i])))
-				return part->microprotocol->name;
-	}
-	return NULL;
-}
-
 void nopal__seal_fields(struct nopal_plan *plan)
 {
 	const struct nopal_header *header =
 		&plan->kinds[NOPAL_KIND_DATA].header;
 
-	plan->fields = calloc(header->count + 3u, sizeof(*plan->fields));
+	plan->fields = calloc(header->count + 4u, sizeof(*plan->fields));
 	if (!plan->fields)
 		abort();
-	people_field(plan, "version and kind", NULL, 1);
-	people_field(plan, "session id", NULL, NOPAL_ID_BYTES);
+	if (plan->demux != NOPAL_DEMUX_FOREIGN)
+		people_field(plan, "version and kind", NULL, 1);
+	if (plan->demux == NOPAL_DEMUX_ID)
+		people_field(plan, "session id", NULL, NOPAL_ID_BYTES);
+	if (plan->format)
+		people_field(plan, "its own header",
+			     plan->format->microprotocol->name,
+			     plan->format->microprotocol->format->bytes);
 	for (unsigned i = 0; i < header->count; i++)
 		people_field(plan, plan->slot_name[header->fields[i].slot],
 			     writer_of(plan, header->fields[i].slot),

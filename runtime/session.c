@@ -233,7 +233,9 @@ nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 	const struct nopal_callbacks *shared =
 		nopal__callbacks_share(endpoint, callbacks);
 	struct nopal_core *bottom =
-		shared ? nopal__session_make(endpoint, plan, peer, true) : NULL;
+		shared && nopal__demux_suits(endpoint, plan)
+			? nopal__session_make(endpoint, plan, peer, true)
+			: NULL;
 	struct nopal_core *top = bottom ? nopal__top(bottom) : NULL;
 
 	if (top) {

@@ -235,8 +235,9 @@ struct nopal_endpoint {
 	struct nopal_shared_callbacks *callbacks;
 	struct nopal_core *sessions, *resting; /* awake, and not */
 	struct nopal_id_table by_id;
-	struct nopal_map by_opening; /* keyed hash of (address, peer id) */
-	struct nopal_pool *pools;    /* one for each size of object */
+	/* keyed hash of (address, peer id); id 0: who is found by address */
+	struct nopal_map by_opening;
+	struct nopal_pool *pools; /* one for each size of object */
 	uint64_t secret[2];
 	/* the train that is being built */
 	struct nopal_address train_to;
@@ -244,6 +245,8 @@ struct nopal_endpoint {
 	uint32_t train_length, train_stride, train_count;
 	uint32_t unsealed; /* bytes of the last datagram, to be sealed yet */
 	bool train_closed, busy, unflushed;
+	bool demux_is_set; /* by the first plan that is allowed or opened here */
+	enum nopal_demux demux;
 	struct nopal_buffer *spare; /* of NOPAL_SPARE_BYTES, linked by owner */
 	struct nopal_ready *ready;  /* departures that wait for the kernel */
 	uint32_t ready_head, ready_count, ready_room;
@@ -450,6 +453,19 @@ void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
 			    const struct nopal_address *to,
 			    const uint8_t *bytes, uint32_t length);
 
+/* demux.c */
+/* The session with this id, if that address is its peer's.  NULL: nobody. */
+struct nopal_core *nopal__session_of(const struct nopal_endpoint *endpoint,
+				     const struct nopal_address *from,
+				     uint32_t id);
+struct nopal_core *nopal__session_at(const struct nopal_endpoint *endpoint,
+				     const struct nopal_address *from);
+int nopal__demux_enter(struct nopal_core *bottom);
+void nopal__demux_forget(struct nopal_core *bottom);
+/* Can sessions of this plan be told from those that are here? */
+bool nopal__demux_suits(struct nopal_endpoint *endpoint,
+			const struct nopal_plan *plan);
+
 /* endpoint.c */
 void nopal__ready_push(struct nopal_core *core,
 		       const struct nopal_segment *segment);
@@ -464,6 +480,12 @@ void nopal__callbacks_unshare(struct nopal_endpoint *endpoint,
 			      const struct nopal_callbacks *callbacks);
 
 /* handshake.c: what arrives for no session */
+uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint,
+			    const struct nopal_address *from, uint32_t peer_id);
+/* A session for what speaks another protocol; NULL: no listener takes it. */
+struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,
+					 const struct nopal_address *from,
+					 const uint8_t *bytes, uint32_t length);
 void nopal__opening_receive(struct nopal_endpoint *endpoint,
 			    const struct nopal_address *from,
 			    struct nopal_buffer *buffer, uint8_t *bytes,

@@ -267,7 +267,7 @@ static bool usage_acts(const struct nopal_microprotocol *one)
 
 	if ((one->holds && one->holds->why) ||
 	    (one->kinds && one->kinds->name) || one->seal || one->admission ||
-	    (one->raises && *one->raises))
+	    one->format || (one->raises && *one->raises))
 		return true;
 	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
 		if (binding->event == NOPAL_SEGMENT_FROM_NET)

@@ -8,8 +8,10 @@
  *   body
  *   trailer    of the sealing stage
  *
- * A datagram is parsed once, bounds first, into a segment; nothing else looks
- * at its bytes.  docs/wire.md has the whole format.
+ * A part may write the fields of data in a format of its own, in a foreign one
+ * without our first five bytes; and where sessions are found by address data carry
+ * no session id.  A datagram is parsed once, bounds first, into a segment; nothing
+ * else looks at its bytes.  docs/wire.md has the whole format.
  */
 #include <string.h>
 
@@ -21,6 +23,7 @@ enum {
 	WIRE_KIND_BITS = 5,
 	BITS_PER_BYTE = 8,
 	FETCH_FROM_BYTES = 1024, /* shorter bodies come from anywhere */
+	HEADER_ROOM = 512,	 /* first byte, id, fingerprint, fields */
 };
 
 uint8_t nopal__first_byte(uint8_t kind)
@@ -133,21 +136,30 @@ NOPAL_HOT static void get_header(const struct nopal_core *core,
 static bool introduces(const struct nopal_core *core, uint8_t kind)
 {
 	if (kind != NOPAL_KIND_DATA || nopal__plan(core)->admission ||
-	    !core->opener)
+	    !core->opener || nopal__plan(core)->demux == NOPAL_DEMUX_FOREIGN)
 		return false;
 	return !core->peer_known ||
 	       core->session.now_ns - core->awake->introduced_ns >=
 		       NOPAL_SILENCE_NS / 2;
 }
 
+static uint32_t head_bytes(const struct nopal_core *core, bool opening)
+{
+	return opening ? 1u + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES
+		       : nopal__plan(core)->head_bytes;
+}
+
+/* Of a segment with fields of fixed widths; a format of one's own has at least
+ * no fewer than none. */
 static uint32_t datagram_bytes(const struct nopal_core *core,
 			       const struct nopal_segment *segment)
 {
-	return 1u + NOPAL_ID_BYTES +
-	       (introduces(core, segment->kind) ? NOPAL_FINGERPRINT_BYTES
-						: 0u) +
-	       nopal__plan(core)->kinds[segment->kind].header.bytes +
-	       segment->body.length + nopal__plan(core)->trailer_bytes;
+	const struct nopal_plan *plan = nopal__plan(core);
+	bool formatted = plan->format && segment->kind == NOPAL_KIND_DATA;
+
+	return head_bytes(core, introduces(core, segment->kind)) +
+	       (formatted ? 0 : plan->kinds[segment->kind].header.bytes) +
+	       segment->body.length + plan->trailer_bytes;
 }
 
 NOPAL_HOT bool nopal__may_leave(struct nopal_core *core,
@@ -172,29 +184,91 @@ static void fetch_behind(const struct nopal_body *body)
 	}
 }
 
-void nopal__pack_out(struct nopal_core *core,
-		     const struct nopal_segment *segment)
+/* First byte, whose it is, and for an introduction which composition. */
+static inline uint8_t *put_head(struct nopal_core *core, uint8_t kind,
+				bool opening, uint8_t *at)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	if (plan->demux == NOPAL_DEMUX_FOREIGN)
+		return at;
+	*at++ = nopal__first_byte(opening ? NOPAL_KIND_DATA_OPENING : kind);
+	if (opening) {
+		core->awake->introduced_ns = core->session.now_ns;
+		at = nopal__put(at, core->local_id, NOPAL_ID_BYTES);
+		return nopal__put(at, plan->fingerprint,
+				  NOPAL_FINGERPRINT_BYTES);
+	}
+	return plan->demux == NOPAL_DEMUX_ID
+		       ? nopal__put(at, core->peer_id, NOPAL_ID_BYTES)
+		       : at;
+}
+
+/* How long the header is shows when it is written: before its place is known. */
+static void pack_formatted(struct nopal_core *core,
+			   const struct nopal_segment *segment)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
 	bool opening = introduces(core, segment->kind);
-	uint32_t bytes = datagram_bytes(core, segment);
-	uint8_t *start = nopal__train_room(core, bytes), *at = start;
+	uint8_t header[HEADER_ROOM], *start;
+	struct nopal_writer writer = { header, header, header + sizeof(header),
+				       false };
+	uint32_t bytes;
 
+	writer.at = put_head(core, segment->kind, opening, header);
+	plan->format->microprotocol->format->pack(&core->session, plan->format,
+						  segment, &writer);
+	bytes = (uint32_t)(writer.at - header);
+	start = nopal__train_room(core, bytes + segment->body.length +
+						plan->trailer_bytes);
 	if (!start)
 		return;
-	*at++ = nopal__first_byte(opening ? NOPAL_KIND_DATA_OPENING
-					  : segment->kind);
-	at = nopal__put(at, opening ? core->local_id : core->peer_id,
-			NOPAL_ID_BYTES);
-	if (opening) {
-		at = nopal__put(at, plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
-		core->awake->introduced_ns = core->session.now_ns;
+	memcpy(start, header, bytes);
+	if (segment->body.length)
+		memcpy(start + bytes, segment->body.bytes,
+		       segment->body.length);
+	nopal__train_add_open(core, bytes + segment->body.length +
+					    plan->trailer_bytes);
+}
+
+void nopal__pack_out(struct nopal_core *core,
+		     const struct nopal_segment *segment)
+{
+	bool opening = introduces(core, segment->kind);
+	uint32_t bytes = datagram_bytes(core, segment);
+	uint8_t *at;
+
+	if (nopal__plan(core)->format && segment->kind == NOPAL_KIND_DATA) {
+		pack_formatted(core, segment);
+		return;
 	}
+	at = nopal__train_room(core, bytes);
+	if (!at)
+		return;
+	at = put_head(core, segment->kind, opening, at);
 	at = put_header(core, segment, at);
 	if (segment->body.length)
 		memcpy(at, segment->body.bytes, segment->body.length);
 	nopal__train_add_open(core, bytes);
 	fetch_behind(&segment->body);
+}
+
+/* Fields and body of a datagram in a format of its own; false: it does not know
+ * this one. */
+static inline bool get_format(struct nopal_core *core,
+			      struct nopal_segment *segment,
+			      const uint8_t *bytes, uint32_t length)
+{
+	const struct nopal_part *part = nopal__plan(core)->format;
+	struct nopal_reader reader = { bytes, bytes + length, false };
+
+	if (!part->microprotocol->format->unpack(&core->session, part, segment,
+						 &reader) ||
+	    reader.bad)
+		return false;
+	segment->body.bytes = reader.at;
+	segment->body.length = (uint32_t)nopal_read_left(&reader);
+	return true;
 }
 
 NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core,
@@ -204,8 +278,9 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core,
 					      uint32_t skip)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
-	const struct nopal_header *header = &plan->kinds[kind].header;
-	uint32_t least = skip + header->bytes + plan->trailer_bytes;
+	bool formatted = plan->format && kind == NOPAL_KIND_DATA;
+	uint32_t fields = formatted ? 0 : plan->kinds[kind].header.bytes;
+	uint32_t least = skip + fields + plan->trailer_bytes;
 	struct nopal_segment *segment;
 
 	if (!plan->kinds[kind].name || length < least) {
@@ -225,14 +300,20 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core,
 	}
 	segment->incoming = true;
 	segment->departed_ns = core->session.now_ns;
-	get_header(core, segment, bytes + skip);
+	segment->body =
+		(struct nopal_body){ nopal_buffer_ref(buffer),
+				     bytes + skip + fields, length - least };
+	if (!formatted) {
+		get_header(core, segment, bytes + skip);
+	} else if (!get_format(core, segment, bytes + skip, length - least)) {
+		core->awake->counters.rx_malformed++;
+		nopal__segment_free(core, segment);
+		return NULL;
+	}
 	if (nopal__layer(core)->packet_number_slot)
 		segment->packet_number =
 			segment->attribute[nopal__layer(core)
 						   ->packet_number_slot];
-	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer),
-					     bytes + skip + header->bytes,
-					     length - least };
 	return segment;
 }
 
@@ -308,6 +389,25 @@ uint32_t nopal_control_limit(const struct nopal_session *session,
 	if (code == NOPAL_KIND_CONNECT)
 		return plan->datagram_bytes - 1 - NOPAL_ID_BYTES -
 		       NOPAL_FINGERPRINT_BYTES - NOPAL_CHECK_BYTES;
-	return plan->datagram_bytes - 1 - NOPAL_ID_BYTES -
+	return plan->datagram_bytes - plan->head_bytes -
 	       plan->kinds[code].header.bytes - plan->trailer_bytes;
+}
+
+const struct nopal_field *nopal_data_fields(const struct nopal_session *session,
+					    unsigned *ret_count)
+{
+	const struct nopal_header *header = &nopal__plan(nopal__core(session))
+						     ->kinds[NOPAL_KIND_DATA]
+						     .header;
+
+	*ret_count = header->count;
+	return header->fields;
+}
+
+uint64_t nopal_field_expand(const struct nopal_session *session,
+			    const struct nopal_field *field, uint64_t truncated)
+{
+	return nopal__serial_expand(
+		nopal__core(session)->awake->serial[field->reference],
+		truncated, field->bytes);
 }

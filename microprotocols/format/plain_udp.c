@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plain_udp -- speak with programs that know UDP alone: a message is a datagram.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, sections II.B (pack and unpack
+ *            routines) and V.E: interoperation by a packing routine for the
+ *            format of an existing protocol, such as UDP.
+ * Differs:   nothing is added, so nothing can be promised: whoever needs a field
+ *            of its own cannot be in the composition, and `check` says who.
+ * Needs:     nothing.
+ * Provides:  data_format (exclusive).
+ * Excludes:  integrity (a trailer would be part of the message there).
+ * Handles:   nothing.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing: no first byte, no session id, no field.
+ * Shares:    nothing.
+ * Parameters: nothing.
+ */
+#include "microprotocol.h"
+
+static void plain_udp_pack(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   const struct nopal_segment *segment,
+			   struct nopal_writer *writer)
+{
+	(void)session, (void)part, (void)segment, (void)writer;
+}
+
+static bool plain_udp_unpack(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     struct nopal_segment *segment,
+			     struct nopal_reader *reader)
+{
+	(void)session, (void)part, (void)segment, (void)reader;
+	return true;
+}
+
+const struct nopal_microprotocol nopal_plain_udp = {
+	.abi = NOPAL_ABI,
+	.name = "plain_udp",
+	.family = "format",
+	.summary = "speak with programs that know UDP alone",
+	.provides =
+		(const struct nopal_role[]){
+			{ "data_format", true },
+			{ 0 },
+		},
+	.excludes =
+		(const struct nopal_relation[]){
+			{ "integrity",
+			  "its trailer would be part of the message there" },
+			{ 0 },
+		},
+	.format = &(const struct nopal_format){ .foreign = true,
+						.pack = plain_udp_pack,
+						.unpack = plain_udp_unpack },
+};

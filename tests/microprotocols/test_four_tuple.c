@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions without ids: who is whose is a matter of addresses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "rig.h"
+
+#define DATAGRAMS "transport_driver {}\nfixed_size {}\n"
+#define CIRCUIT                                                                \
+	DATAGRAMS "virtual_circuit {}\nsequenced_segments {}\n"                \
+		  "positive_ack {}\nrtt_estimation {}\nretransmit {}\n"        \
+		  "checksum {}\n"
+
+static void test_every_datagram_is_four_bytes_shorter(void **state)
+{
+	struct nopal_plan *with = rig_plan(CIRCUIT);
+	struct nopal_plan *without = rig_plan(CIRCUIT "four_tuple {}\n");
+
+	(void)state;
+	assert_int_equal(nopal_plan_header_bytes(with),
+			 nopal_plan_header_bytes(without) + 4);
+	assert_int_equal(nopal_plan_body_bytes(with) + 4,
+			 nopal_plan_body_bytes(without));
+	nopal_plan_unref(with);
+	nopal_plan_unref(without);
+}
+
+static void crosses(const char *config, const char *link)
+{
+	struct rig rig;
+
+	rig_open(&rig, config, &(struct rig_options){ .link = link });
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(rig_send(&rig, "hello"), 0);
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 100);
+	rig_finish(&rig);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	rig_close(&rig);
+}
+
+static void test_messages_cross_with_and_without_a_handshake(void **state)
+{
+	(void)state;
+	crosses(CIRCUIT "four_tuple {}\n", "delay 10ms loss 20% corrupt 2%");
+	crosses(DATAGRAMS "four_tuple {}\n", "delay 10ms");
+}
+
+/* Two hosts, each with a session at one listener: ids would not tell why. */
+static void test_each_address_has_its_own_session(void **state)
+{
+	struct nopal_plan *plan = rig_plan(CIRCUIT "four_tuple {}\n");
+	struct nopal_world *world = nopal_sim_new(1);
+	struct nopal_link link;
+	struct nopal_endpoint *listener, *opener[2];
+	struct nopal_session *session[2];
+	struct nopal_problems problems;
+	struct nopal_address to;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	assert_true(nopal_link_parse("delay 5ms", &link, &link, &problems) >=
+		    0);
+	for (int i = 0; i < 3; i++)
+		nopal_sim_host(world);
+	nopal_sim_connect(world, 1, 0, &link, &link);
+	nopal_sim_connect(world, 2, 0, &link, &link);
+	listener = nopal_sim_endpoint(world, 0, 9000);
+	assert_int_equal(nopal_endpoint_allow(listener, plan, 0, NULL, NULL),
+			 0);
+	nopal_sim_address(0, 9000, &to);
+	for (int i = 0; i < 2; i++) {
+		opener[i] = nopal_sim_endpoint(world, 1 + i, 9000);
+		session[i] =
+			nopal_session_open(opener[i], plan, &to, NULL, NULL);
+		assert_non_null(session[i]);
+		for (int m = 0; m < 10 * (i + 1); m++)
+			nopal_send(session[i], "x", 1, 0);
+	}
+	nopal_sim_run(world, 2 * NOPAL_SECOND);
+	assert_int_equal(nopal_endpoint_counters(listener)->sessions, 2);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			nopal_session_counters(session[i])->messages_arrived,
+			10 * (i + 1));
+	/* A second one to the same peer could not be told from the first. */
+	assert_null(nopal_session_open(opener[0], plan, &to, NULL, NULL));
+	nopal_session_abort(session[0], "to make room");
+	nopal_sim_run(world, 3 * NOPAL_SECOND);
+	assert_non_null(nopal_session_open(opener[0], plan, &to, NULL, NULL));
+	nopal_world_free(world);
+	nopal_plan_unref(plan);
+	nopal_problems_fini(&problems);
+}
+
+static void test_an_endpoint_looks_in_one_way(void **state)
+{
+	struct nopal_plan *by_id = rig_plan(CIRCUIT);
+	struct nopal_plan *by_address = rig_plan(CIRCUIT "four_tuple {}\n");
+	struct nopal_world *world = nopal_sim_new(1);
+	struct nopal_endpoint *endpoint;
+	struct nopal_address to;
+
+	(void)state;
+	nopal_sim_host(world);
+	endpoint = nopal_sim_endpoint(world, 0, 9000);
+	nopal_sim_address(0, 9000, &to);
+	assert_int_equal(nopal_endpoint_allow(endpoint, by_id, 0, NULL, NULL),
+			 0);
+	assert_true(nopal_endpoint_allow(endpoint, by_address, 0, NULL, NULL) <
+		    0);
+	assert_null(nopal_session_open(endpoint, by_address, &to, NULL, NULL));
+	nopal_world_free(world);
+	nopal_plan_unref(by_id);
+	nopal_plan_unref(by_address);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_datagram_is_four_bytes_shorter),
+		cmocka_unit_test(
+			test_messages_cross_with_and_without_a_handshake),
+		cmocka_unit_test(test_each_address_has_its_own_session),
+		cmocka_unit_test(test_an_endpoint_looks_in_one_way),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
