@@ -21,15 +21,16 @@
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
- * Shares:    writes congestion_window_bytes; reads smoothed_rtt_ns,
- *            latest_rtt_ns, app_limited.
+ * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
+ *            smoothed_rtt_ns, latest_rtt_ns, app_limited.
  * Parameters: initial (default 10seg): first window; hystart (default on): leave
  *            slow start when the delay grows.
  */
-#include "microprotocol.h"
+#include "loss_epoch.h"
 
 enum {
 	CUBIC_CONGESTION_WINDOW,
+	CUBIC_CONGESTION_THRESHOLD,
 	CUBIC_CONGESTION_SRTT,
 	CUBIC_CONGESTION_LATEST,
 	CUBIC_CONGESTION_APP_LIMITED,
@@ -44,7 +45,6 @@ enum {
 	CUBIC_CONGESTION_TENTHS = 10,
 	CUBIC_CONGESTION_ALPHA = 9,
 	CUBIC_CONGESTION_ALPHA_PER = 17,
-	CUBIC_CONGESTION_LEAST_SEGMENTS = 2,
 	/* One second is 10^4 ticks: its cube.  The cube of the longest time
 	 * that counts, 200 s, fits 63 bits. */
 	CUBIC_CONGESTION_MOST_TICKS = 2000000,
@@ -62,18 +62,15 @@ struct cubic_congestion_parameters {
 };
 
 struct cubic_congestion {
-	int64_t threshold_bytes; /* slow start below it */
-	int64_t maximum_bytes;	 /* W_max */
-	int64_t prior_bytes;	 /* window before the last reduction */
-	int64_t friendly_bytes;	 /* W_est: what Reno would have */
-	uint64_t friendly_rest;	 /* of its last division */
+	struct loss_epoch epoch;
+	int64_t maximum_bytes;	/* W_max */
+	int64_t prior_bytes;	/* window before the last reduction */
+	int64_t friendly_bytes; /* W_est: what Reno would have */
+	uint64_t friendly_rest; /* of its last division */
 	uint64_t growth_rest;
 	int64_t elapsed_ns; /* of this avoidance, t */
 	int64_t acked_ns;   /* last ack */
 	int64_t k_ticks;
-	uint64_t reduced_at;   /* packets below were out at the reduction */
-	uint64_t timed_out_at; /* packets below were out at the timeout */
-	bool recovering;
 	bool avoiding; /* an epoch of the cube has begun */
 	bool fresh;    /* ... without a loss before it: K is 0 */
 
@@ -141,8 +138,6 @@ static void cubic_congestion_reduce(struct nopal_session *session,
 {
 	struct cubic_congestion *cubic = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, CUBIC_CONGESTION_WINDOW);
-	int64_t least = CUBIC_CONGESTION_LEAST_SEGMENTS *
-			(int64_t)nopal_body_limit(session);
 
 	cubic->prior_bytes = window;
 	if (window < cubic->maximum_bytes)
@@ -153,13 +148,11 @@ static void cubic_congestion_reduce(struct nopal_session *session,
 			2;
 	else
 		cubic->maximum_bytes = window;
-	cubic->threshold_bytes =
-		cubic_congestion_share(window, CUBIC_CONGESTION_BETA);
-	if (cubic->threshold_bytes < least)
-		cubic->threshold_bytes = least;
+	window = cubic_congestion_share(window, CUBIC_CONGESTION_BETA);
+	nopal_share(session, part, CUBIC_CONGESTION_THRESHOLD,
+		    loss_epoch_least(session, window));
 	cubic->avoiding = false;
 	cubic->fresh = false;
-	cubic->reduced_at = nopal_next_packet_number(session);
 }
 
 static enum nopal_verdict
@@ -169,12 +162,11 @@ cubic_congestion_on_lost(struct nopal_session *session,
 {
 	struct cubic_congestion *cubic = nopal_state(session, part);
 
-	if (segment->packet_number < cubic->reduced_at)
+	if (!loss_epoch_lost(session, &cubic->epoch, segment))
 		return NOPAL_CONTINUE;
 	cubic_congestion_reduce(session, part);
-	cubic->recovering = true;
 	nopal_share(session, part, CUBIC_CONGESTION_WINDOW,
-		    cubic->threshold_bytes);
+		    nopal_shared(session, part, CUBIC_CONGESTION_THRESHOLD));
 	return NOPAL_CONTINUE;
 }
 
@@ -186,15 +178,12 @@ cubic_congestion_on_timeout(struct nopal_session *session,
 	struct cubic_congestion *cubic = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, CUBIC_CONGESTION_WINDOW);
 
-	if (segment->packet_number < cubic->timed_out_at)
+	if (!loss_epoch_timed_out(session, &cubic->epoch, segment))
 		return NOPAL_CONTINUE;
 	/* A second timeout in a row has no window left to learn from. */
 	if (window > nopal_body_limit(session))
 		cubic_congestion_reduce(session, part);
-	cubic->recovering = false;
 	cubic->fresh = true;
-	cubic->reduced_at = nopal_next_packet_number(session);
-	cubic->timed_out_at = cubic->reduced_at;
 	nopal_share(session, part, CUBIC_CONGESTION_WINDOW,
 		    nopal_body_limit(session));
 	return NOPAL_CONTINUE;
@@ -294,11 +283,12 @@ static void cubic_congestion_grow(struct nopal_session *session,
 	int64_t window = nopal_shared(session, part, CUBIC_CONGESTION_WINDOW);
 	uint64_t acked = ack->newly_acked_bytes;
 
-	if (window < cubic->threshold_bytes) {
+	if (window < nopal_shared(session, part, CUBIC_CONGESTION_THRESHOLD)) {
 		window += (int64_t)acked;
 		if (set->hystart &&
 		    cubic_congestion_is_delayed(session, part, ack))
-			cubic->threshold_bytes = window;
+			nopal_share(session, part, CUBIC_CONGESTION_THRESHOLD,
+				    window);
 	} else {
 		if (!cubic->avoiding)
 			cubic_congestion_begin(cubic, window,
@@ -320,9 +310,8 @@ static enum nopal_verdict cubic_congestion_on_ack(struct nopal_session *session,
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
 	cubic->acked_ns = session->now_ns;
-	if (cubic->recovering)
-		cubic->recovering =
-			nopal_oldest_departure(session) < cubic->reduced_at;
+	if (cubic->epoch.recovering)
+		loss_epoch_ends(session, &cubic->epoch);
 	else if (!nopal_shared(session, part, CUBIC_CONGESTION_APP_LIMITED))
 		cubic_congestion_grow(session, part, ack, passed_ns);
 	return NOPAL_CONTINUE;
@@ -334,7 +323,6 @@ static int cubic_congestion_open(struct nopal_session *session,
 	const struct cubic_congestion_parameters *set = nopal_parameters(part);
 	struct cubic_congestion *cubic = nopal_state(session, part);
 
-	cubic->threshold_bytes = INT64_MAX;
 	cubic->fresh = true;
 	cubic->round_rtt_ns = NOPAL_NEVER;
 	cubic->last_round_rtt_ns = NOPAL_NEVER;
@@ -390,6 +378,11 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 			[CUBIC_CONGESTION_WINDOW] = { "congestion_window_bytes",
 						      NOPAL_WRITE, 0,
 						      "room on the network" },
+			[CUBIC_CONGESTION_THRESHOLD] = { "slow_start_threshold_"
+							 "bytes",
+							 NOPAL_WRITE, INT64_MAX,
+							 "slow start below "
+							 "it" },
 			[CUBIC_CONGESTION_SRTT] = { "smoothed_rtt_ns",
 						    NOPAL_READ, 0,
 						    "how far ahead the cube "

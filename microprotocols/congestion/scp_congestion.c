@@ -31,7 +31,7 @@
  * Parameters: initial (default 4seg): first window; extra (default 3seg): bytes
  *            that may lie in queues.
  */
-#include "microprotocol.h"
+#include "loss_epoch.h"
 
 enum {
 	SCP_CONGESTION_WINDOW,
@@ -46,7 +46,6 @@ enum scp_congestion_mode {
 	SCP_CONGESTION_CONGESTED,
 };
 enum {
-	SCP_CONGESTION_LEAST_SEGMENTS = 2,
 	/* Rate over window / round trip: 5/4 steady, 2 where it doubles. */
 	SCP_CONGESTION_SLACK = 5,
 	SCP_CONGESTION_START_SLACK = 8,
@@ -61,9 +60,8 @@ struct scp_congestion_parameters {
 
 struct scp_congestion {
 	enum scp_congestion_mode mode;
-	uint64_t reduced_at;   /* packets below were out at the reduction */
-	uint64_t timed_out_at; /* packets below were out at the timeout */
-	uint64_t round_end;    /* packet number that ends the round */
+	struct loss_epoch epoch;
+	uint64_t round_end; /* packet number that ends the round */
 	int64_t round_began_ns;
 	int64_t round_bytes; /* arrived in the round */
 	bool round_limited;  /* the application was the limit in it */
@@ -93,15 +91,13 @@ static enum nopal_verdict scp_congestion_on_lost(struct nopal_session *session,
 						 struct nopal_segment *segment)
 {
 	struct scp_congestion *scp = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, SCP_CONGESTION_WINDOW) / 2;
-	int64_t least = SCP_CONGESTION_LEAST_SEGMENTS *
-			(int64_t)nopal_body_limit(session);
+	int64_t window = nopal_shared(session, part, SCP_CONGESTION_WINDOW);
 
-	if (segment->packet_number < scp->reduced_at)
+	if (!loss_epoch_lost(session, &scp->epoch, segment))
 		return NOPAL_CONTINUE;
 	scp->mode = SCP_CONGESTION_CONGESTED;
-	scp->reduced_at = nopal_next_packet_number(session);
-	scp_congestion_set(session, part, window > least ? window : least);
+	scp_congestion_set(session, part,
+			   loss_epoch_least(session, window / 2));
 	return NOPAL_CONTINUE;
 }
 
@@ -112,11 +108,9 @@ scp_congestion_on_timeout(struct nopal_session *session,
 {
 	struct scp_congestion *scp = nopal_state(session, part);
 
-	if (segment->packet_number < scp->timed_out_at)
+	if (!loss_epoch_timed_out(session, &scp->epoch, segment))
 		return NOPAL_CONTINUE;
 	scp->mode = SCP_CONGESTION_SLOW_START;
-	scp->reduced_at = nopal_next_packet_number(session);
-	scp->timed_out_at = scp->reduced_at;
 	scp_congestion_set(session, part, nopal_body_limit(session));
 	return NOPAL_CONTINUE;
 }
@@ -177,8 +171,7 @@ static enum nopal_verdict scp_congestion_on_ack(struct nopal_session *session,
 
 	scp->round_bytes += acked;
 	scp->round_limited |= limited;
-	if (scp->mode == SCP_CONGESTION_CONGESTED &&
-	    nopal_oldest_departure(session) >= scp->reduced_at) {
+	if (loss_epoch_ends(session, &scp->epoch)) {
 		scp->mode = SCP_CONGESTION_STEADY;
 		scp_congestion_begin_round(session, scp);
 	} else if (scp->mode == SCP_CONGESTION_SLOW_START && !limited) {

@@ -21,20 +21,22 @@
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
- * Shares:    writes congestion_window_bytes; reads app_limited.
+ * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
+ *            app_limited.
  * Parameters: variant (default newreno), initial (default 10seg): first window.
  */
-#include "microprotocol.h"
+#include "additive_increase.h"
+#include "loss_epoch.h"
 
 enum {
 	TCP_CONGESTION_TAHOE,
 	TCP_CONGESTION_RENO,
 	TCP_CONGESTION_NEWRENO,
 };
-enum { TCP_CONGESTION_WINDOW, TCP_CONGESTION_APP_LIMITED };
-
 enum {
-	TCP_CONGESTION_LEAST_SEGMENTS = 2, /* RFC 5681, equation 4 */
+	TCP_CONGESTION_WINDOW,
+	TCP_CONGESTION_THRESHOLD,
+	TCP_CONGESTION_APP_LIMITED,
 };
 
 struct tcp_congestion_parameters {
@@ -43,22 +45,20 @@ struct tcp_congestion_parameters {
 };
 
 struct tcp_congestion {
-	int64_t threshold_bytes; /* slow start below it */
-	int64_t counted_bytes;	 /* acked in avoidance since the last growth */
-	uint64_t reduced_at;	 /* packets below were out at the reduction */
-	uint64_t timed_out_at;	 /* packets below were out at the timeout */
-	bool recovering;
-	bool stalled; /* nothing was acked since the timeout */
+	struct loss_epoch epoch;
+	int64_t counted_bytes; /* acked in avoidance since the last growth */
+	bool stalled;	       /* nothing was acked since the timeout */
 };
 
-static int64_t tcp_congestion_half(struct nopal_session *session,
-				   const struct nopal_part *part)
+/* The threshold becomes half of the window. */
+static int64_t tcp_congestion_halve(struct nopal_session *session,
+				    const struct nopal_part *part)
 {
-	int64_t half = nopal_shared(session, part, TCP_CONGESTION_WINDOW) / 2;
-	int64_t least = TCP_CONGESTION_LEAST_SEGMENTS *
-			(int64_t)nopal_body_limit(session);
+	int64_t window = nopal_shared(session, part, TCP_CONGESTION_WINDOW);
+	int64_t half = loss_epoch_least(session, window / 2);
 
-	return half > least ? half : least;
+	nopal_share(session, part, TCP_CONGESTION_THRESHOLD, half);
+	return half;
 }
 
 /* Was this departure out when the window was reduced for its likes already?
@@ -68,10 +68,10 @@ static bool tcp_congestion_is_known(const struct tcp_congestion *tcp,
 				    const struct tcp_congestion_parameters *set,
 				    const struct nopal_segment *segment)
 {
-	if (set->variant == TCP_CONGESTION_RENO && !tcp->recovering &&
-	    segment->packet_number >= tcp->timed_out_at)
+	if (set->variant == TCP_CONGESTION_RENO && !tcp->epoch.recovering &&
+	    segment->packet_number >= tcp->epoch.timed_out_at)
 		return false;
-	return segment->packet_number < tcp->reduced_at;
+	return segment->packet_number < tcp->epoch.reduced_at;
 }
 
 static enum nopal_verdict tcp_congestion_on_lost(struct nopal_session *session,
@@ -84,12 +84,13 @@ static enum nopal_verdict tcp_congestion_on_lost(struct nopal_session *session,
 
 	if (tcp_congestion_is_known(tcp, set, segment))
 		return NOPAL_CONTINUE;
-	tcp->threshold_bytes = tcp_congestion_half(session, part);
+	window = tcp_congestion_halve(session, part);
 	tcp->counted_bytes = 0;
-	tcp->recovering = set->variant != TCP_CONGESTION_TAHOE;
-	tcp->reduced_at = nopal_next_packet_number(session);
-	window = tcp->recovering ? tcp->threshold_bytes
-				 : nopal_body_limit(session);
+	loss_epoch_begin(session, &tcp->epoch);
+	if (set->variant == TCP_CONGESTION_TAHOE) {
+		tcp->epoch.recovering = false;
+		window = nopal_body_limit(session);
+	}
 	nopal_share(session, part, TCP_CONGESTION_WINDOW, window);
 	return NOPAL_CONTINUE;
 }
@@ -104,15 +105,12 @@ tcp_congestion_on_timeout(struct nopal_session *session,
 {
 	struct tcp_congestion *tcp = nopal_state(session, part);
 
-	if (segment->packet_number < tcp->timed_out_at)
+	if (!loss_epoch_timed_out(session, &tcp->epoch, segment))
 		return NOPAL_CONTINUE;
 	if (!tcp->stalled)
-		tcp->threshold_bytes = tcp_congestion_half(session, part);
+		tcp_congestion_halve(session, part);
 	tcp->counted_bytes = 0;
 	tcp->stalled = true;
-	tcp->recovering = false;
-	tcp->reduced_at = nopal_next_packet_number(session);
-	tcp->timed_out_at = tcp->reduced_at;
 	nopal_share(session, part, TCP_CONGESTION_WINDOW,
 		    nopal_body_limit(session));
 	return NOPAL_CONTINUE;
@@ -123,20 +121,11 @@ static void tcp_congestion_grow(struct nopal_session *session,
 {
 	struct tcp_congestion *tcp = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, TCP_CONGESTION_WINDOW);
-	int64_t step = tcp->threshold_bytes - window;
+	int64_t threshold =
+		nopal_shared(session, part, TCP_CONGESTION_THRESHOLD);
 
-	if (step > acked)
-		step = acked;
-	if (step > 0) {
-		window += step;
-		acked -= step;
-	}
-	if (window >= tcp->threshold_bytes)
-		tcp->counted_bytes += acked;
-	while (tcp->counted_bytes >= window) {
-		tcp->counted_bytes -= window;
-		window += nopal_body_limit(session);
-	}
+	window = additive_increase(&tcp->counted_bytes, window, threshold,
+				   acked, nopal_body_limit(session));
 	nopal_share(session, part, TCP_CONGESTION_WINDOW, window);
 }
 
@@ -148,8 +137,8 @@ static bool tcp_congestion_is_resolved(struct nopal_session *session,
 	const struct tcp_congestion *tcp = nopal_state(session, part);
 
 	if (set->variant == TCP_CONGESTION_RENO)
-		return ack->largest >= tcp->reduced_at;
-	return nopal_oldest_departure(session) >= tcp->reduced_at;
+		return ack->largest >= tcp->epoch.reduced_at;
+	return nopal_oldest_departure(session) >= tcp->epoch.reduced_at;
 }
 
 static enum nopal_verdict tcp_congestion_on_ack(struct nopal_session *session,
@@ -161,8 +150,8 @@ static enum nopal_verdict tcp_congestion_on_ack(struct nopal_session *session,
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
 	tcp->stalled = false;
-	if (tcp->recovering)
-		tcp->recovering =
+	if (tcp->epoch.recovering)
+		tcp->epoch.recovering =
 			!tcp_congestion_is_resolved(session, part, ack);
 	else if (!nopal_shared(session, part, TCP_CONGESTION_APP_LIMITED))
 		tcp_congestion_grow(session, part,
@@ -174,9 +163,7 @@ static int tcp_congestion_open(struct nopal_session *session,
 			       const struct nopal_part *part)
 {
 	const struct tcp_congestion_parameters *set = nopal_parameters(part);
-	struct tcp_congestion *tcp = nopal_state(session, part);
 
-	tcp->threshold_bytes = INT64_MAX;
 	nopal_share(session, part, TCP_CONGESTION_WINDOW, set->initial);
 	return 0;
 }
@@ -230,6 +217,10 @@ const struct nopal_microprotocol nopal_tcp_congestion = {
 			[TCP_CONGESTION_WINDOW] = { "congestion_window_bytes",
 						    NOPAL_WRITE, 0,
 						    "room on the network" },
+			[TCP_CONGESTION_THRESHOLD] = { "slow_start_threshold_"
+						       "bytes",
+						       NOPAL_WRITE, INT64_MAX,
+						       "slow start below it" },
 			[TCP_CONGESTION_APP_LIMITED] = { "app_limited",
 							 NOPAL_READ_OPTIONAL, 0,
 							 "1: the window was "
