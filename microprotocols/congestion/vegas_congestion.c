@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vegas_congestion -- a window that keeps a few segments queued, and no more.
+ *
+ *   expected = window / least rtt       actual = window / rtt of the round
+ *   queued   = (expected - actual) * least rtt
+ *
+ * Once a round trip: a segment more where less than `alpha` is queued, a segment
+ * less where more than `beta` is.  Slow start doubles every other round trip; the
+ * rounds between tell what is queued, and end it where that is more than `gamma`.
+ *
+ * Paper:     Brakmo and Peterson, TCP Vegas: end to end congestion avoidance on a
+ *            global Internet, IEEE JSAC 13(8), 1995, sections III.B and III.C.  As
+ *            a policy: Bridges et al., CTP, ToN 2007, section III.D (b).
+ * Differs:   counts bytes; the round trip of a round is the least one seen in it,
+ *            so that bursts of our own are no queue; when slow start ends the
+ *            window becomes what the path held, and `gamma`.  A loss halves the
+ *            window once for all that was out.  When to send again is not decided
+ *            here (section III.A of the paper is the detection's business).
+ * Needs:     acknowledgement, rtt, window_mechanism.
+ * Provides:  congestion_policy.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
+ *            latest_rtt_ns, minimum_rtt_ns, app_limited.
+ * Parameters: initial (default 10seg): first window; alpha (default 2seg): less
+ *            queued is too little; beta (default 4seg): more is too much; gamma
+ *            (default 1seg): so much ends slow start.
+ */
+#include "loss_epoch.h"
+
+enum {
+	VEGAS_CONGESTION_WINDOW,
+	VEGAS_CONGESTION_THRESHOLD,
+	VEGAS_CONGESTION_LATEST,
+	VEGAS_CONGESTION_LEAST_RTT,
+	VEGAS_CONGESTION_APP_LIMITED,
+};
+
+/* As RFC 9406, section 4.3, has it. */
+enum { VEGAS_CONGESTION_SAMPLES = 8 };
+
+struct vegas_congestion_parameters {
+	int64_t initial, alpha, beta, gamma;
+};
+
+struct vegas_congestion {
+	struct loss_epoch epoch;
+	uint64_t round_end;   /* packet number that ends the round */
+	int64_t round_rtt_ns; /* least of the round; NOPAL_NEVER: none */
+	uint32_t round_samples;
+	int64_t round_window; /* as it began */
+	bool round_limited;   /* the application was the limit in it */
+	bool growing;	      /* a round of slow start that doubles */
+};
+
+static void vegas_congestion_set(struct nopal_session *session,
+				 const struct nopal_part *part, int64_t window)
+{
+	nopal_share(session, part, VEGAS_CONGESTION_WINDOW,
+		    loss_epoch_least(session, window));
+}
+
+static void vegas_congestion_halve(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	int64_t window = nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
+
+	window = loss_epoch_least(session, window / 2);
+	nopal_share(session, part, VEGAS_CONGESTION_THRESHOLD, window);
+}
+
+static enum nopal_verdict
+vegas_congestion_on_lost(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	struct vegas_congestion *vegas = nopal_state(session, part);
+
+	if (!loss_epoch_lost(session, &vegas->epoch, segment))
+		return NOPAL_CONTINUE;
+	vegas_congestion_halve(session, part);
+	nopal_share(session, part, VEGAS_CONGESTION_WINDOW,
+		    nopal_shared(session, part, VEGAS_CONGESTION_THRESHOLD));
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+vegas_congestion_on_timeout(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    struct nopal_segment *segment)
+{
+	struct vegas_congestion *vegas = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
+
+	if (!loss_epoch_timed_out(session, &vegas->epoch, segment))
+		return NOPAL_CONTINUE;
+	/* A second timeout in a row has no window left to learn from. */
+	if (window > nopal_body_limit(session))
+		vegas_congestion_halve(session, part);
+	vegas->growing = true;
+	nopal_share(session, part, VEGAS_CONGESTION_WINDOW,
+		    nopal_body_limit(session));
+	return NOPAL_CONTINUE;
+}
+
+/* What of the window lay in queues: what is acknowledged in a round left before
+ * it, at the window that it began with. */
+static int64_t vegas_congestion_queued(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	const struct vegas_congestion *vegas = nopal_state(session, part);
+	int64_t least = nopal_shared(session, part, VEGAS_CONGESTION_LEAST_RTT);
+
+	if (vegas->round_rtt_ns <= least)
+		return 0;
+	return (int64_t)nopal_scale((uint64_t)vegas->round_window,
+				    (uint64_t)(vegas->round_rtt_ns - least),
+				    (uint64_t)vegas->round_rtt_ns);
+}
+
+/* Only what left in a round in which the window stood still can be compared: it is
+ * acknowledged in the next one, which grows.  Where too much is queued, that
+ * growth is taken back, and the doubling that made the queue. */
+static void vegas_congestion_judge(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	const struct vegas_congestion_parameters *set = nopal_parameters(part);
+	struct vegas_congestion *vegas = nopal_state(session, part);
+	int64_t queued = vegas_congestion_queued(session, part);
+	int64_t window;
+
+	if (queued <= set->gamma)
+		return;
+	window = loss_epoch_least(session,
+				  vegas->round_window - queued + set->gamma);
+	nopal_share(session, part, VEGAS_CONGESTION_THRESHOLD, window);
+	nopal_share(session, part, VEGAS_CONGESTION_WINDOW, window);
+}
+
+static void vegas_congestion_avoid(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	const struct vegas_congestion_parameters *set = nopal_parameters(part);
+	int64_t queued = vegas_congestion_queued(session, part);
+	int64_t window = nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
+
+	if (queued < set->alpha)
+		vegas_congestion_set(session, part,
+				     window + nopal_body_limit(session));
+	else if (queued > set->beta)
+		vegas_congestion_set(session, part,
+				     window - nopal_body_limit(session));
+}
+
+static bool vegas_congestion_is_starting(struct nopal_session *session,
+					 const struct nopal_part *part)
+{
+	return nopal_shared(session, part, VEGAS_CONGESTION_WINDOW) <
+	       nopal_shared(session, part, VEGAS_CONGESTION_THRESHOLD);
+}
+
+static void vegas_congestion_end_round(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	struct vegas_congestion *vegas = nopal_state(session, part);
+	bool tells = vegas->round_samples && !vegas->round_limited &&
+		     !vegas->epoch.recovering;
+
+	if (tells && !vegas_congestion_is_starting(session, part))
+		vegas_congestion_avoid(session, part);
+	else if (tells && vegas->growing)
+		vegas_congestion_judge(session, part);
+	if (tells)
+		vegas->growing = !vegas->growing;
+	vegas->round_end = nopal_next_packet_number(session);
+	vegas->round_window =
+		nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
+	vegas->round_rtt_ns = NOPAL_NEVER;
+	vegas->round_samples = 0;
+	vegas->round_limited = false;
+}
+
+/* In slow start the first few samples are enough: where the path is not full,
+ * they left behind a pause, and met no queue. */
+static void vegas_congestion_sample(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    const struct nopal_ack *ack)
+{
+	struct vegas_congestion *vegas = nopal_state(session, part);
+	int64_t latest = nopal_shared(session, part, VEGAS_CONGESTION_LATEST);
+
+	if (!ack->largest_is_new || latest <= 0)
+		return;
+	if (latest < vegas->round_rtt_ns)
+		vegas->round_rtt_ns = latest;
+	if (++vegas->round_samples == VEGAS_CONGESTION_SAMPLES &&
+	    vegas->growing && !vegas->epoch.recovering &&
+	    vegas_congestion_is_starting(session, part))
+		vegas_congestion_judge(session, part);
+}
+
+static void vegas_congestion_grow(struct nopal_session *session,
+				  const struct nopal_part *part, int64_t acked)
+{
+	int64_t window = nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
+	int64_t threshold =
+		nopal_shared(session, part, VEGAS_CONGESTION_THRESHOLD);
+
+	window = threshold - window > acked ? window + acked : threshold;
+	nopal_share(session, part, VEGAS_CONGESTION_WINDOW, window);
+}
+
+static enum nopal_verdict vegas_congestion_on_ack(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_ack *ack)
+{
+	struct vegas_congestion *vegas = nopal_state(session, part);
+	bool limited =
+		nopal_shared(session, part, VEGAS_CONGESTION_APP_LIMITED);
+
+	if (!ack->newly_acked_bytes)
+		return NOPAL_CONTINUE;
+	if (ack->largest >= vegas->round_end)
+		vegas_congestion_end_round(session, part);
+	vegas->round_limited |= limited;
+	vegas_congestion_sample(session, part, ack);
+	if (vegas->epoch.recovering)
+		loss_epoch_ends(session, &vegas->epoch);
+	else if (vegas->growing && !limited &&
+		 vegas_congestion_is_starting(session, part))
+		vegas_congestion_grow(session, part,
+				      (int64_t)ack->newly_acked_bytes);
+	return NOPAL_CONTINUE;
+}
+
+static int vegas_congestion_open(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	const struct vegas_congestion_parameters *set = nopal_parameters(part);
+	struct vegas_congestion *vegas = nopal_state(session, part);
+
+	vegas->growing = true;
+	vegas->round_rtt_ns = NOPAL_NEVER;
+	/* The first window is the first round. */
+	vegas->round_end = (uint64_t)set->initial / nopal_body_limit(session);
+	vegas->round_window = set->initial;
+	nopal_share(session, part, VEGAS_CONGESTION_WINDOW, set->initial);
+	return 0;
+}
+
+static void vegas_congestion_validate(const void *parameters,
+				      struct nopal_problems *problems)
+{
+	const struct vegas_congestion_parameters *set = parameters;
+
+	if (set->beta < set->alpha)
+		nopal_problem(problems, "beta",
+			      "what is too much is less than what is too "
+			      "little",
+			      "make beta at least alpha");
+}
+
+static const struct nopal_parameter vegas_congestion_table[] = {
+	{ .name = "initial",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct vegas_congestion_parameters, initial),
+	  .initial = "10seg",
+	  .least = "1seg",
+	  .most = "1000seg",
+	  .doc = "first window (RFC 6928: ten segments)" },
+	{ .name = "alpha",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct vegas_congestion_parameters, alpha),
+	  .initial = "2seg",
+	  .least = "1seg",
+	  .most = "1000seg",
+	  .doc = "less than this in queues is too little" },
+	{ .name = "beta",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct vegas_congestion_parameters, beta),
+	  .initial = "4seg",
+	  .least = "1seg",
+	  .most = "1000seg",
+	  .doc = "more than this in queues is too much" },
+	{ .name = "gamma",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct vegas_congestion_parameters, gamma),
+	  .initial = "1seg",
+	  .least = "1seg",
+	  .most = "1000seg",
+	  .doc = "more than this in queues ends slow start" },
+	{ 0 },
+};
+
+static const struct nopal_binding vegas_congestion_bindings[] = {
+	/* Before what is lost is asked to leave again. */
+	NOPAL_ON(SEGMENT_LOST, vegas_congestion_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, vegas_congestion_on_timeout,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, vegas_congestion_on_ack,
+		 .after = "loss_detection"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_vegas_congestion = {
+	.abi = NOPAL_ABI,
+	.name = "vegas_congestion",
+	.family = "congestion",
+	.summary = "a window that keeps a few segments queued, and no more",
+	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "it acts on what arrived and what did not" },
+			{ "rtt", "the round trip is what it watches" },
+			{ "window_mechanism",
+			  "somebody has to keep the window" },
+			{ 0 } },
+	.parameters_size = sizeof(struct vegas_congestion_parameters),
+	.parameters = vegas_congestion_table,
+	.validate = vegas_congestion_validate,
+	.shared =
+		(const struct nopal_shared[]){
+			[VEGAS_CONGESTION_WINDOW] = { "congestion_window_bytes",
+						      NOPAL_WRITE, 0,
+						      "room on the network" },
+			[VEGAS_CONGESTION_THRESHOLD] = { "slow_start_threshold_"
+							 "bytes",
+							 NOPAL_WRITE, INT64_MAX,
+							 "slow start below "
+							 "it" },
+			[VEGAS_CONGESTION_LATEST] = { "latest_rtt_ns",
+						      NOPAL_READ, 0,
+						      "samples of a round" },
+			[VEGAS_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns",
+							 NOPAL_READ, 0,
+							 "the round trip "
+							 "without a queue" },
+			[VEGAS_CONGESTION_APP_LIMITED] = { "app_limited",
+							   NOPAL_READ_OPTIONAL,
+							   0,
+							   "1: the window was "
+							   "not what limited "
+							   "us" },
+			{ 0 } },
+	.bindings = vegas_congestion_bindings,
+	.state_size = sizeof(struct vegas_congestion),
+	.open = vegas_congestion_open,
+};

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * westwood_congestion -- after a loss, the window that the path was carrying.
+ *
+ *   window after a loss = bandwidth, as acknowledgements told it, * least rtt
+ *
+ * Additive increase as TCP has it; what a loss leaves is not half of the window
+ * but what fills the path without a queue.  Where loss is random, that is nearly
+ * all of it.
+ *
+ * Paper:     Grieco and Mascolo, Performance evaluation and comparison of
+ *            Westwood+, New Reno and Vegas TCP congestion control, ACM CCR 34(2),
+ *            2004; Mascolo et al., TCP Westwood, MobiCom 2001.  As a policy:
+ *            Bridges et al., CTP, ToN 2007, section III.D (b).
+ * Differs:   the threshold is set once more when a recovery ends, from what was
+ *            learned in it, for the filter lags behind slow start (so does
+ *            Linux); a sample in which the application limits counts only where
+ *            it is above the estimate; before the first sample a loss halves.
+ * Needs:     acknowledgement, rtt, window_mechanism.
+ * Provides:  congestion_policy.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
+ *            smoothed_rtt_ns, minimum_rtt_ns, app_limited.
+ * Parameters: initial (default 10seg): first window.
+ */
+#include "additive_increase.h"
+#include "loss_epoch.h"
+
+enum {
+	WESTWOOD_CONGESTION_WINDOW,
+	WESTWOOD_CONGESTION_THRESHOLD,
+	WESTWOOD_CONGESTION_SRTT,
+	WESTWOOD_CONGESTION_LEAST_RTT,
+	WESTWOOD_CONGESTION_APP_LIMITED,
+};
+enum { WESTWOOD_CONGESTION_FILTER = 8 }; /* Westwood+: 7/8 and 1/8 */
+/* A sample is of a round trip, and of this at least: bursts of acks are no
+ * bandwidth (Linux: the same). */
+#define WESTWOOD_CONGESTION_LEAST_NS	 (50 * NOPAL_MILLISECOND)
+#define WESTWOOD_CONGESTION_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
+
+struct westwood_congestion_parameters {
+	int64_t initial;
+};
+
+struct westwood_congestion {
+	struct loss_epoch epoch;
+	int64_t counted_bytes;	/* acked in avoidance since the last growth */
+	uint64_t bandwidth_bps; /* 0: not known */
+	int64_t sample_began_ns;
+	uint64_t sample_bytes;
+	bool sample_limited; /* the application was the limit in it */
+};
+
+/* What the path holds without a queue becomes the threshold. */
+static int64_t westwood_congestion_judge(struct nopal_session *session,
+					 const struct nopal_part *part)
+{
+	const struct westwood_congestion *westwood = nopal_state(session, part);
+	int64_t window =
+		nopal_shared(session, part, WESTWOOD_CONGESTION_WINDOW);
+	int64_t least =
+		nopal_shared(session, part, WESTWOOD_CONGESTION_LEAST_RTT);
+	int64_t held = window / 2;
+
+	if (westwood->bandwidth_bps)
+		held = (int64_t)nopal_scale(westwood->bandwidth_bps,
+					    (uint64_t)least,
+					    WESTWOOD_CONGESTION_BYTE_BITS_NS);
+	held = loss_epoch_least(session, held);
+	nopal_share(session, part, WESTWOOD_CONGESTION_THRESHOLD, held);
+	return held;
+}
+
+static enum nopal_verdict
+westwood_congestion_on_lost(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    struct nopal_segment *segment)
+{
+	struct westwood_congestion *westwood = nopal_state(session, part);
+	int64_t held;
+
+	if (!loss_epoch_lost(session, &westwood->epoch, segment))
+		return NOPAL_CONTINUE;
+	held = westwood_congestion_judge(session, part);
+	westwood->counted_bytes = 0;
+	if (held < nopal_shared(session, part, WESTWOOD_CONGESTION_WINDOW))
+		nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW, held);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+westwood_congestion_on_timeout(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_segment *segment)
+{
+	struct westwood_congestion *westwood = nopal_state(session, part);
+
+	if (!loss_epoch_timed_out(session, &westwood->epoch, segment))
+		return NOPAL_CONTINUE;
+	westwood_congestion_judge(session, part);
+	westwood->counted_bytes = 0;
+	nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW,
+		    nopal_body_limit(session));
+	return NOPAL_CONTINUE;
+}
+
+static void westwood_congestion_take(struct westwood_congestion *westwood,
+				     uint64_t sample_bps)
+{
+	uint64_t before = westwood->bandwidth_bps;
+
+	if (westwood->sample_limited && sample_bps < before)
+		return;
+	if (before)
+		sample_bps = before - before / WESTWOOD_CONGESTION_FILTER +
+			     sample_bps / WESTWOOD_CONGESTION_FILTER;
+	westwood->bandwidth_bps = sample_bps;
+}
+
+/* Counts an ack, and ends the sample that is as long as a round trip. */
+static void westwood_congestion_sample(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       uint64_t acked)
+{
+	struct westwood_congestion *westwood = nopal_state(session, part);
+	int64_t long_ns = nopal_shared(session, part, WESTWOOD_CONGESTION_SRTT);
+	int64_t elapsed_ns = session->now_ns - westwood->sample_began_ns;
+
+	westwood->sample_bytes += acked;
+	westwood->sample_limited |=
+		nopal_shared(session, part, WESTWOOD_CONGESTION_APP_LIMITED);
+	if (long_ns < WESTWOOD_CONGESTION_LEAST_NS)
+		long_ns = WESTWOOD_CONGESTION_LEAST_NS;
+	if (elapsed_ns < long_ns)
+		return;
+	westwood_congestion_take(westwood,
+				 nopal_scale(westwood->sample_bytes,
+					     WESTWOOD_CONGESTION_BYTE_BITS_NS,
+					     (uint64_t)elapsed_ns));
+	westwood->sample_began_ns = session->now_ns;
+	westwood->sample_bytes = 0;
+	westwood->sample_limited = false;
+}
+
+static void westwood_congestion_grow(struct nopal_session *session,
+				     const struct nopal_part *part,
+				     int64_t acked)
+{
+	struct westwood_congestion *westwood = nopal_state(session, part);
+	int64_t window =
+		nopal_shared(session, part, WESTWOOD_CONGESTION_WINDOW);
+	int64_t threshold =
+		nopal_shared(session, part, WESTWOOD_CONGESTION_THRESHOLD);
+
+	window = additive_increase(&westwood->counted_bytes, window, threshold,
+				   acked, nopal_body_limit(session));
+	nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW, window);
+}
+
+static enum nopal_verdict
+westwood_congestion_on_ack(struct nopal_session *session,
+			   const struct nopal_part *part, struct nopal_ack *ack)
+{
+	struct westwood_congestion *westwood = nopal_state(session, part);
+
+	if (!ack->newly_acked_bytes)
+		return NOPAL_CONTINUE;
+	westwood_congestion_sample(session, part, ack->newly_acked_bytes);
+	if (loss_epoch_ends(session, &westwood->epoch))
+		nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW,
+			    westwood_congestion_judge(session, part));
+	else if (!westwood->epoch.recovering &&
+		 !nopal_shared(session, part, WESTWOOD_CONGESTION_APP_LIMITED))
+		westwood_congestion_grow(session, part,
+					 (int64_t)ack->newly_acked_bytes);
+	return NOPAL_CONTINUE;
+}
+
+static int westwood_congestion_open(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	const struct westwood_congestion_parameters *set =
+		nopal_parameters(part);
+	struct westwood_congestion *westwood = nopal_state(session, part);
+
+	westwood->sample_began_ns = session->now_ns;
+	westwood->sample_limited = true;
+	nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW, set->initial);
+	return 0;
+}
+
+static const struct nopal_parameter westwood_congestion_table[] = {
+	{ .name = "initial",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct westwood_congestion_parameters, initial),
+	  .initial = "10seg",
+	  .least = "1seg",
+	  .most = "1000seg",
+	  .doc = "first window (RFC 6928: ten segments)" },
+	{ 0 },
+};
+
+static const struct nopal_binding westwood_congestion_bindings[] = {
+	/* Before what is lost is asked to leave again. */
+	NOPAL_ON(SEGMENT_LOST, westwood_congestion_on_lost,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, westwood_congestion_on_timeout,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, westwood_congestion_on_ack,
+		 .after = "loss_detection"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_westwood_congestion = {
+	.abi = NOPAL_ABI,
+	.name = "westwood_congestion",
+	.family = "congestion",
+	.summary = "after a loss, the window that the path was carrying",
+	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "it acts on what arrived and what did not" },
+			{ "rtt", "bandwidth and round trip make a window" },
+			{ "window_mechanism",
+			  "somebody has to keep the window" },
+			{ 0 } },
+	.parameters_size = sizeof(struct westwood_congestion_parameters),
+	.parameters = westwood_congestion_table,
+	.shared =
+		(const struct nopal_shared[]){
+			[WESTWOOD_CONGESTION_WINDOW] = { "congestion_window_"
+							 "bytes",
+							 NOPAL_WRITE, 0,
+							 "room on the "
+							 "network" },
+			[WESTWOOD_CONGESTION_THRESHOLD] = { "slow_start_"
+							    "threshold_bytes",
+							    NOPAL_WRITE,
+							    INT64_MAX,
+							    "slow start below "
+							    "it" },
+			[WESTWOOD_CONGESTION_SRTT] = { "smoothed_rtt_ns",
+						       NOPAL_READ, 0,
+						       "length of a sample" },
+			[WESTWOOD_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns",
+							    NOPAL_READ, 0,
+							    "the round trip "
+							    "without a "
+							    "queue" },
+			[WESTWOOD_CONGESTION_APP_LIMITED] = { "app_limited",
+							      NOPAL_READ_OPTIONAL,
+							      0,
+							      "1: the window "
+							      "was not what "
+							      "limited us" },
+			{ 0 } },
+	.bindings = westwood_congestion_bindings,
+	.state_size = sizeof(struct westwood_congestion),
+	.open = westwood_congestion_open,
+};

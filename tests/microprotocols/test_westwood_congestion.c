@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* test_westwood_congestion -- what a loss leaves is what the path was carrying. */
+#include "../support/bench.h"
+#include "../support/path.h"
+
+extern const struct nopal_microprotocol nopal_westwood_congestion;
+extern const struct nopal_microprotocol nopal_tcp_congestion;
+
+enum { SEG = BENCH_BODY, PERCENT = 10000, MBIT = 1000000 };
+#define RTT (100 * NOPAL_MILLISECOND)
+
+static int64_t window(void)
+{
+	return *bench_shared("congestion_window_bytes");
+}
+
+static void begin(int64_t initial)
+{
+	bench_place(&nopal_westwood_congestion);
+	*bench_parameter("initial") = initial;
+	bench_begin();
+	*bench_shared("smoothed_rtt_ns") = RTT;
+	*bench_shared("minimum_rtt_ns") = RTT;
+}
+
+/* A round trip in which so many segments arrive. */
+static void one_round(uint64_t segments)
+{
+	bench.session->now_ns += RTT;
+	bench.next_packet += segments;
+	bench.oldest_packet = bench.next_packet;
+	bench_ack(bench.next_packet - 1, segments * SEG);
+}
+
+static void lose(void)
+{
+	bench_status(NOPAL_SEGMENT_LOST, bench.next_packet++);
+}
+
+static void test_a_loss_leaves_what_the_path_carried(void **state)
+{
+	(void)state;
+	begin(100 * SEG);
+	*bench_shared("slow_start_threshold_bytes") = SEG; /* avoidance */
+	for (int i = 0; i < 100; i++)
+		one_round(50);
+	assert_true(window() > 110 * SEG);
+	lose();
+	assert_in_range(window(), 49 * SEG, 50 * SEG);
+	assert_int_equal(*bench_shared("slow_start_threshold_bytes"), window());
+	bench_close();
+}
+
+/* Westwood+: seven parts of the estimate, one of the sample. */
+static void test_the_filter(void **state)
+{
+	double expected = 80;
+
+	(void)state;
+	begin(1000 * SEG);
+	*bench_shared("slow_start_threshold_bytes") = SEG;
+	*bench_shared("app_limited") = 1;
+	one_round(80); /* the first is the estimate */
+	*bench_shared("app_limited") = 0;
+	for (int i = 0; i < 10; i++) {
+		one_round(40);
+		expected += (40 - expected) / 8;
+	}
+	lose();
+	assert_in_range(window(), (int64_t)(expected * SEG) - 100,
+			(int64_t)(expected * SEG) + 100);
+	bench_close();
+}
+
+static void test_a_sample_is_long(void **state)
+{
+	(void)state;
+	begin(100 * SEG);
+	*bench_shared("slow_start_threshold_bytes") = SEG;
+	*bench_shared("smoothed_rtt_ns") = NOPAL_MILLISECOND;
+	*bench_shared("minimum_rtt_ns") = NOPAL_SECOND;
+	for (int i = 0; i < 1000; i++) {
+		/* Twenty at once, then nothing for 20 ms: 1000 a second. */
+		bench.session->now_ns += i % 20 ? 0 : 20 * NOPAL_MILLISECOND;
+		bench.next_packet++;
+		bench_ack(bench.next_packet - 1, SEG);
+	}
+	*bench_shared("congestion_window_bytes") = 5000 * SEG;
+	lose();
+	assert_in_range(window(), 900 * SEG, 1100 * SEG);
+	bench_close();
+}
+
+static void test_without_an_estimate_it_halves(void **state)
+{
+	(void)state;
+	begin(40 * SEG);
+	lose();
+	assert_int_equal(window(), 20 * SEG);
+	bench_close();
+}
+
+static void test_a_limited_sample_counts_only_upwards(void **state)
+{
+	(void)state;
+	begin(1000 * SEG);
+	*bench_shared("slow_start_threshold_bytes") = SEG;
+	one_round(80);
+	*bench_shared("app_limited") = 1;
+	for (int i = 0; i < 50; i++)
+		one_round(2);
+	lose();
+	assert_in_range(window(), 79 * SEG, 80 * SEG);
+	bench_close();
+}
+
+static void test_one_reduction_an_epoch(void **state)
+{
+	int64_t then;
+
+	(void)state;
+	begin(100 * SEG);
+	one_round(50);
+	bench.next_packet += 100;
+	bench_status(NOPAL_SEGMENT_LOST, 60);
+	then = window();
+	bench_status(NOPAL_SEGMENT_LOST, 149);
+	assert_int_equal(window(), then);
+	/* still recovering: no growth */
+	bench.oldest_packet = 149;
+	bench_ack(149, 10 * SEG);
+	assert_int_equal(window(), then);
+	bench_close();
+}
+
+static void test_the_end_of_a_recovery_judges_anew(void **state)
+{
+	(void)state;
+	begin(200 * SEG);
+	one_round(20);
+	bench.next_packet += 200;
+	bench_status(NOPAL_SEGMENT_LOST, 21);
+	assert_in_range(window(), 19 * SEG, 20 * SEG);
+	for (int i = 0; i < 20; i++) {
+		bench.session->now_ns += RTT;
+		bench_ack(30, 100 * SEG);
+	}
+	bench.oldest_packet = bench.next_packet;
+	bench_ack(bench.next_packet - 1, SEG);
+	assert_in_range(window(), 90 * SEG, 100 * SEG);
+	bench_close();
+}
+
+static void test_timeout(void **state)
+{
+	(void)state;
+	begin(100 * SEG);
+	one_round(50);
+	bench.next_packet += 10;
+	bench_status(NOPAL_SEGMENT_TIMEOUT, 51);
+	bench_status(NOPAL_SEGMENT_TIMEOUT, 52);
+	assert_int_equal(window(), SEG);
+	assert_in_range(*bench_shared("slow_start_threshold_bytes"), 49 * SEG,
+			50 * SEG);
+	bench_close();
+}
+
+static int64_t percent_of_a_path(const struct nopal_microprotocol *policy,
+				 uint32_t loss_ppm)
+{
+	int64_t percent;
+
+	bench_place(policy);
+	*bench_parameter("initial") = 10 * SEG;
+	if (policy == &nopal_tcp_congestion)
+		*bench_parameter("variant") = 2;
+	bench_begin();
+	path_begin(20 * MBIT, 30 * NOPAL_MILLISECOND, 150, loss_ppm);
+	path_run(10 * NOPAL_SECOND);
+	percent = path_percent(30 * NOPAL_SECOND);
+	path_end();
+	return percent;
+}
+
+static void test_fills_a_path(void **state)
+{
+	(void)state;
+	assert_in_range(percent_of_a_path(&nopal_westwood_congestion, 0), 97,
+			101);
+}
+
+/* What the paper is about: loss that is no sign of congestion. */
+static void test_random_loss_hurts_less_than_newreno(void **state)
+{
+	int64_t westwood, newreno;
+
+	(void)state;
+	westwood = percent_of_a_path(&nopal_westwood_congestion, PERCENT / 2);
+	newreno = percent_of_a_path(&nopal_tcp_congestion, PERCENT / 2);
+	print_message("at 0.5 %% loss: %lld %%, newreno %lld %%\n",
+		      (long long)westwood, (long long)newreno);
+	assert_true(westwood > newreno + newreno / 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_loss_leaves_what_the_path_carried),
+		cmocka_unit_test(test_the_filter),
+		cmocka_unit_test(test_a_sample_is_long),
+		cmocka_unit_test(test_without_an_estimate_it_halves),
+		cmocka_unit_test(test_a_limited_sample_counts_only_upwards),
+		cmocka_unit_test(test_one_reduction_an_epoch),
+		cmocka_unit_test(test_the_end_of_a_recovery_judges_anew),
+		cmocka_unit_test(test_timeout),
+		cmocka_unit_test(test_fills_a_path),
+		cmocka_unit_test(test_random_loss_hurts_less_than_newreno),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
