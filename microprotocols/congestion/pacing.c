@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pacing -- a window leaves spread over a round trip, not in bursts.
+ *
+ *   rate = gain * window / smoothed rtt
+ *
+ * Sets the rate where a window is what controls: windowed_cc says how much may be
+ * out, rate_cc how fast it leaves.  The gain is above one, so that the window stays
+ * the limit, and two in slow start, where the window doubles in that time.
+ *
+ * Paper:     Aggarwal, Savage, Anderson, Understanding the performance of TCP
+ *            pacing, INFOCOM 2000.  As two mechanisms at once: Bridges et al.,
+ *            CTP, ToN 2007, section III.D (b).
+ * Differs:   the gains are those of Linux's fq pacing (2 below half of the slow
+ *            start threshold, 1.2 beyond), for a rate of exactly one window a
+ *            round trip falls behind the window that grows.
+ * Needs:     congestion_policy, rtt, window_mechanism, rate_mechanism.
+ * Provides:  pacing (exclusive).
+ * Excludes:  nothing.
+ * Handles:   TURN_END.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes sending_rate_bps; reads congestion_window_bytes,
+ *            smoothed_rtt_ns, slow_start_threshold_bytes (optional, 0: without it
+ *            there is no slow start).
+ * Parameters: start (default 200%): gain in slow start; steady (default 120%): gain
+ *            after it.
+ */
+#include "microprotocol.h"
+
+enum { PACING_RATE, PACING_WINDOW, PACING_SRTT, PACING_THRESHOLD };
+
+#define PACING_MILLION	    UINT64_C(1000000)
+#define PACING_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
+
+struct pacing_parameters {
+	int64_t start_ppm, steady_ppm;
+};
+
+struct pacing {
+	int64_t window_bytes, srtt_ns; /* that the rate was computed from */
+};
+
+static int64_t pacing_gain(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	const struct pacing_parameters *set = nopal_parameters(part);
+	int64_t window = nopal_shared(session, part, PACING_WINDOW);
+
+	return window < nopal_shared(session, part, PACING_THRESHOLD) / 2
+		       ? set->start_ppm
+		       : set->steady_ppm;
+}
+
+/* All that changes window or round trip is over by then; what waits for the rate
+ * hears of it in the same turn. */
+static enum nopal_verdict pacing_on_turn_end(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_session *subject)
+{
+	struct pacing *pacing = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, PACING_WINDOW);
+	int64_t srtt = nopal_shared(session, part, PACING_SRTT);
+	uint64_t rate;
+
+	(void)subject;
+	if (srtt <= 0 ||
+	    (window == pacing->window_bytes && srtt == pacing->srtt_ns))
+		return NOPAL_CONTINUE;
+	pacing->window_bytes = window;
+	pacing->srtt_ns = srtt;
+	rate = nopal_scale((uint64_t)window, PACING_BYTE_BITS_NS,
+			   (uint64_t)srtt);
+	rate = nopal_scale(rate, (uint64_t)pacing_gain(session, part),
+			   PACING_MILLION);
+	nopal_share(session, part, PACING_RATE,
+		    rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter pacing_table[] = {
+	{ .name = "start",
+	  .unit = NOPAL_PERCENT,
+	  .offset = offsetof(struct pacing_parameters, start_ppm),
+	  .initial = "200%",
+	  .least = "100%",
+	  .most = "1000%",
+	  .doc = "gain in slow start" },
+	{ .name = "steady",
+	  .unit = NOPAL_PERCENT,
+	  .offset = offsetof(struct pacing_parameters, steady_ppm),
+	  .initial = "120%",
+	  .least = "100%",
+	  .most = "1000%",
+	  .doc = "gain after it" },
+	{ 0 },
+};
+
+static const struct nopal_binding pacing_bindings[] = {
+	NOPAL_ON(TURN_END, pacing_on_turn_end, .before = "rate_mechanism"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_pacing = {
+	.abi = NOPAL_ABI,
+	.name = "pacing",
+	.family = "congestion",
+	.summary = "a window leaves spread over a round trip, not in bursts",
+	.provides = (const struct nopal_role[]){ { "pacing", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "congestion_policy",
+			  "somebody has to set the window" },
+			{ "rtt", "a window is spread over a round trip" },
+			{ "window_mechanism",
+			  "somebody has to keep the window" },
+			{ "rate_mechanism", "somebody has to keep the rate" },
+			{ 0 } },
+	.parameters_size = sizeof(struct pacing_parameters),
+	.parameters = pacing_table,
+	.shared =
+		(const struct nopal_shared[]){
+			[PACING_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+					  "bits of bodies a second; 0: no "
+					  "limit" },
+			[PACING_WINDOW] = { "congestion_window_bytes",
+					    NOPAL_READ, 0, "what is spread" },
+			[PACING_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+					  "what it is spread over" },
+			[PACING_THRESHOLD] = { "slow_start_threshold_bytes",
+					       NOPAL_READ_OPTIONAL, 0,
+					       "slow start below it" },
+			{ 0 } },
+	.bindings = pacing_bindings,
+	.state_size = sizeof(struct pacing),
+};
