@@ -119,16 +119,31 @@ static inline void path_depart(void)
 	packet->segment->packet_number = bench.next_packet++;
 	packet->segment->departed_ns = path.now_ns;
 	packet->segment->departures = 1;
+	if (!path.in_flight)
+		path.heard_ns = path.now_ns;
 	path_set_in_flight(path.in_flight + BENCH_BODY);
 	path.departures++;
 	bench_raise(NOPAL_SEND_SEGMENT, packet->segment);
 	path_transmit(packet->segment->packet_number);
 }
 
-/* A bucket of two quanta, as rate_cc has it. */
+static inline bool path_has(const char *name)
+{
+	const struct nopal_shared *shared = bench.microprotocol->shared;
+
+	for (size_t i = 0; shared[i].name; i++)
+		if (strcmp(shared[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* A bucket of two quanta, as rate_cc has it; a policy without a window has the
+ * rate alone. */
 static inline void path_send_all(void)
 {
-	int64_t window = path_shared("congestion_window_bytes");
+	int64_t window = path_has("congestion_window_bytes")
+				 ? path_shared("congestion_window_bytes")
+				 : INT64_MAX;
 
 	while (!path.idle &&
 	       (path.in_flight == 0 || path.in_flight + BENCH_BODY <= window)) {

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tfrc -- no faster than TCP would be on such a path, but smoothly.
+ *
+ *   slow start --first loss event--> equation
+ *       no acks for four round trips: half of either
+ *
+ * Once a round trip, and at each loss event, the rate becomes what TCP's response
+ * equation gives for the measured rate of loss events; never more than twice what
+ * was acknowledged in a round trip.  Before the first loss it doubles.
+ *
+ * Paper:     RFC 5348 (Floyd, Handley, Padhye, Widmer, TFRC), sections 3.1, 4 and
+ *            5; Floyd, Handley, Padhye, Widmer, Equation-based congestion control
+ *            for unicast applications, SIGCOMM 2000.  As a policy: Bridges et al.,
+ *            CTP, ToN 2007, section III.D (b).
+ * Differs:   all is computed at the sender: acknowledgements tell which segments
+ *            arrived, so loss events are made of departures that are known to be
+ *            lost or overdue, by their own times of departure, and the receive rate
+ *            is what was acknowledged in a round trip.  A segment is a full one
+ *            (section 4.1's fixed size).  The round trip is smoothed by the role
+ *            rtt.  Before the first round trip one bucket of the rate mechanism may
+ *            leave, not one packet.  Integers only.
+ * Needs:     acknowledgement, loss_detection, rtt, rate_mechanism.
+ * Provides:  congestion_policy.
+ * Excludes:  nothing.
+ * Handles:   SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes sending_rate_bps; reads smoothed_rtt_ns, latest_rtt_ns.
+ * Parameters: initial (default 4380B): bytes of the first round trip; damping
+ *            (default on): slow down a little while a queue grows.
+ */
+#include "loss_intervals.h"
+#include "response_equation.h"
+
+enum { TFRC_RATE, TFRC_SRTT, TFRC_LATEST_RTT }; /* shared variables */
+enum { TFRC_SILENCE };				/* timers */
+
+enum {
+	TFRC_SLOWEST_S = 64,  /* t_mbi: a segment in so many seconds at least */
+	TFRC_RECEIVED = 2,    /* receive rates that are kept: section 4.3 */
+	TFRC_SILENT_RTTS = 4, /* section 4.4 */
+	TFRC_SILENT_SEGMENTS = 2,
+	TFRC_FIRST_LOST =
+		5, /* packets from event to event, where nothing is known:
+				f(p) = 2, section 6.3.1 */
+	/* Less than that share of what it may send: the application limits. */
+	TFRC_LIMITED_PART = 7,
+	TFRC_LIMITED_PARTS = 8,
+	/* q2 of section 4.5, and bits that a root keeps. */
+	TFRC_DAMPING = 9,
+	TFRC_DAMPING_PARTS = 10,
+	TFRC_ROOT_BITS = 10,
+	TFRC_MOST_DAMPING = 2,
+};
+#define TFRC_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
+#define TFRC_SILENT_FIRST (2 * NOPAL_SECOND) /* section 4.2 */
+
+struct tfrc_parameters {
+	int64_t initial, damping;
+};
+
+struct tfrc {
+	struct loss_intervals intervals;
+	uint64_t largest;  /* packet number that was acknowledged */
+	uint64_t rate_bps; /* X */
+	uint64_t received_bps[TFRC_RECEIVED]; /* X_recv_set, newest first */
+	int64_t doubled_ns;		      /* slow start: last doubling */
+	bool heard;			      /* there was an ack */
+
+	int64_t round_began_ns;
+	uint64_t round_acked, round_sent; /* bytes */
+	bool sent;	    /* something left since the silence is timed */
+	uint64_t root_mean; /* of round trips: R_sqmean */
+};
+
+static uint64_t tfrc_rate_of(uint64_t bytes, int64_t time_ns)
+{
+	return nopal_scale(bytes, TFRC_BYTE_BITS_NS, (uint64_t)time_ns);
+}
+
+/* s / t_mbi */
+static uint64_t tfrc_least(struct nopal_session *session)
+{
+	return tfrc_rate_of(nopal_body_limit(session),
+			    TFRC_SLOWEST_S * NOPAL_SECOND);
+}
+
+/* W_init / R; 0 before the first round trip. */
+static uint64_t tfrc_initial(struct nopal_session *session,
+			     const struct nopal_part *part)
+{
+	const struct tfrc_parameters *set = nopal_parameters(part);
+	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+
+	return srtt > 0 ? tfrc_rate_of((uint64_t)set->initial, srtt) : 0;
+}
+
+static uint64_t tfrc_received_most(const struct tfrc *tfrc)
+{
+	return tfrc->received_bps[0] > tfrc->received_bps[1]
+		       ? tfrc->received_bps[0]
+		       : tfrc->received_bps[1];
+}
+
+/* ------------------------------------------------------------------ the rate */
+
+/* Section 4.5: the shorter this round trip against the usual, the faster. */
+static uint64_t tfrc_damped(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	const struct tfrc_parameters *set = nopal_parameters(part);
+	struct tfrc *tfrc = nopal_state(session, part);
+	uint64_t latest =
+		(uint64_t)nopal_shared(session, part, TFRC_LATEST_RTT);
+	uint64_t root = response_root(latest << (2 * TFRC_ROOT_BITS));
+
+	if (!set->damping || !root || !tfrc->root_mean)
+		return tfrc->rate_bps;
+	if (root * TFRC_MOST_DAMPING < tfrc->root_mean)
+		root = tfrc->root_mean / TFRC_MOST_DAMPING;
+	return nopal_scale(tfrc->rate_bps, tfrc->root_mean, root);
+}
+
+static void tfrc_note_root(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+	uint64_t latest =
+		(uint64_t)nopal_shared(session, part, TFRC_LATEST_RTT);
+	uint64_t root = response_root(latest << (2 * TFRC_ROOT_BITS));
+
+	if (tfrc->root_mean)
+		root = (TFRC_DAMPING * tfrc->root_mean + root) /
+		       TFRC_DAMPING_PARTS;
+	tfrc->root_mean = root;
+}
+
+static void tfrc_share(struct nopal_session *session,
+		       const struct nopal_part *part)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+	uint64_t least = tfrc_least(session), rate;
+
+	if (tfrc->rate_bps < least)
+		tfrc->rate_bps = least;
+	rate = tfrc_damped(session, part);
+	nopal_share(session, part, TFRC_RATE,
+		    rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
+}
+
+/* X_Bps of section 4.3, in bits. */
+static uint64_t tfrc_equation(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	const struct tfrc *tfrc = nopal_state(session, part);
+
+	return response_rate(nopal_body_limit(session),
+			     nopal_shared(session, part, TFRC_SRTT),
+			     loss_intervals_events(&tfrc->intervals,
+						   tfrc->largest,
+						   RESPONSE_UNITY));
+}
+
+static void tfrc_double(struct nopal_session *session,
+			const struct nopal_part *part, uint64_t most)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+	uint64_t initial = tfrc_initial(session, part);
+
+	if (session->now_ns - tfrc->doubled_ns <
+	    nopal_shared(session, part, TFRC_SRTT))
+		return;
+	tfrc->doubled_ns = session->now_ns;
+	tfrc->rate_bps *= 2;
+	if (tfrc->rate_bps > most)
+		tfrc->rate_bps = most;
+	if (tfrc->rate_bps < initial)
+		tfrc->rate_bps = initial;
+}
+
+/* Section 4.3, step 4. */
+static void tfrc_set(struct nopal_session *session,
+		     const struct nopal_part *part)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+	uint64_t most = 2 * tfrc_received_most(tfrc);
+
+	if (!tfrc->intervals.any) {
+		tfrc_double(session, part, most);
+	} else {
+		tfrc->rate_bps = tfrc_equation(session, part);
+		if (tfrc->rate_bps > most)
+			tfrc->rate_bps = most;
+	}
+	tfrc_share(session, part);
+}
+
+/* ------------------------------------------------------------------- silence */
+
+static void tfrc_time_silence(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+	int64_t wait = TFRC_SILENT_RTTS * srtt;
+	int64_t spacing = (int64_t)nopal_scale(
+		TFRC_SILENT_SEGMENTS * (uint64_t)nopal_body_limit(session),
+		TFRC_BYTE_BITS_NS, tfrc->rate_bps ? tfrc->rate_bps : 1);
+
+	if (spacing > wait)
+		wait = spacing;
+	if (!srtt)
+		wait = TFRC_SILENT_FIRST;
+	tfrc->sent = false;
+	nopal_timer_start(session, part, TFRC_SILENCE, session->now_ns + wait);
+}
+
+/* Nothing was acknowledged: half of the rate.  Where nothing was sent that is no
+ * sign, and the rate of a beginning stays (section 4.4, step 1). */
+static void tfrc_when_silent(struct nopal_session *session,
+			     const struct nopal_part *part)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+	uint64_t most = tfrc_received_most(tfrc), equation;
+
+	if (!tfrc->sent && tfrc->rate_bps <= tfrc_initial(session, part))
+		return;
+	if (!tfrc->heard || !tfrc->intervals.any) {
+		tfrc->rate_bps /= 2;
+		tfrc_share(session, part);
+	} else {
+		equation = tfrc_equation(session, part);
+		tfrc->received_bps[0] =
+			(equation > 2 * most ? most : equation / 2) / 2;
+		tfrc->received_bps[1] = 0;
+		tfrc_set(session, part);
+	}
+	tfrc_time_silence(session, part);
+}
+
+/* -------------------------------------------------------- what segments tell */
+
+static enum nopal_verdict tfrc_on_send(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       struct nopal_segment *segment)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+
+	tfrc->round_sent += segment->body.length;
+	if (!nopal_timer_running(session, part, TFRC_SILENCE))
+		tfrc_time_silence(session, part);
+	tfrc->sent = true;
+	return NOPAL_CONTINUE;
+}
+
+/* Section 6.3.1: the interval before the first event is the one at which TCP
+ * would have the rate that was received. */
+static uint64_t tfrc_first_interval(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	const struct tfrc *tfrc = nopal_state(session, part);
+	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+	uint64_t rate = tfrc_received_most(tfrc);
+
+	if (!tfrc->heard)
+		return TFRC_FIRST_LOST;
+	return RESPONSE_UNITY /
+	       response_events(nopal_body_limit(session), srtt, rate);
+}
+
+/* An event has begun. */
+static void tfrc_suffer(struct nopal_session *session,
+			const struct nopal_part *part)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+
+	if (!tfrc->intervals.count)
+		loss_intervals_close(&tfrc->intervals,
+				     tfrc_first_interval(session, part));
+	if (tfrc->heard)
+		tfrc_set(session, part);
+}
+
+static enum nopal_verdict tfrc_on_missing(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *segment)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+
+	if (loss_intervals_lost(&tfrc->intervals, segment->packet_number,
+				segment->departed_ns,
+				nopal_shared(session, part, TFRC_SRTT)))
+		tfrc_suffer(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* --------------------------------------------------------- what an ack tells */
+
+/* Section 4.3, step 3.  Where the application limits, what is received says
+ * nothing of the path: the set only grows. */
+static void tfrc_note_received(struct tfrc *tfrc, int64_t elapsed_ns)
+{
+	uint64_t received = tfrc_rate_of(tfrc->round_acked, elapsed_ns);
+	uint64_t sent = tfrc_rate_of(tfrc->round_sent, elapsed_ns);
+	uint64_t most = tfrc_received_most(tfrc);
+
+	if (sent < tfrc->rate_bps / TFRC_LIMITED_PARTS * TFRC_LIMITED_PART &&
+	    received < most)
+		received = most;
+	tfrc->received_bps[1] = tfrc->received_bps[0];
+	tfrc->received_bps[0] = received;
+}
+
+static void tfrc_begin_round(struct nopal_session *session, struct tfrc *tfrc)
+{
+	tfrc->round_began_ns = session->now_ns;
+	tfrc->round_acked = 0;
+	tfrc->round_sent = 0;
+}
+
+static void tfrc_end_round(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+
+	tfrc_note_root(session, part);
+	tfrc_note_received(tfrc, session->now_ns - tfrc->round_began_ns);
+	tfrc_set(session, part);
+	tfrc_begin_round(session, tfrc);
+	tfrc_time_silence(session, part);
+}
+
+/* The first round trip is known. */
+static void tfrc_begin(struct nopal_session *session,
+		       const struct nopal_part *part)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+
+	tfrc->heard = true;
+	tfrc->rate_bps = tfrc_initial(session, part);
+	tfrc->received_bps[0] = tfrc->rate_bps;
+	tfrc->doubled_ns = session->now_ns;
+	tfrc_note_root(session, part);
+	tfrc_share(session, part);
+	tfrc_begin_round(session, tfrc);
+	tfrc_time_silence(session, part);
+}
+
+static enum nopal_verdict tfrc_on_ack(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      struct nopal_ack *ack)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+
+	if (!ack->newly_acked_bytes || srtt <= 0)
+		return NOPAL_CONTINUE;
+	if (ack->largest > tfrc->largest)
+		tfrc->largest = ack->largest;
+	tfrc->round_acked += ack->newly_acked_bytes;
+	if (!tfrc->heard)
+		tfrc_begin(session, part);
+	else if (session->now_ns - tfrc->round_began_ns >= srtt)
+		tfrc_end_round(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* Section 4.2: until the first feedback a segment a second. */
+static int tfrc_open(struct nopal_session *session,
+		     const struct nopal_part *part)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+
+	tfrc->rate_bps = tfrc_rate_of(nopal_body_limit(session), NOPAL_SECOND);
+	nopal_share(session, part, TFRC_RATE, (int64_t)tfrc->rate_bps);
+	return 0;
+}
+
+static const struct nopal_parameter tfrc_table[] = {
+	{ .name = "initial",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct tfrc_parameters, initial),
+	  .initial = "4380B",
+	  .least = "1seg",
+	  .most = "1000seg",
+	  .doc = "bytes of the first round trip (RFC 3390)" },
+	{ .name = "damping",
+	  .unit = NOPAL_SWITCH,
+	  .offset = offsetof(struct tfrc_parameters, damping),
+	  .initial = "on",
+	  .doc = "slow down a little while a queue grows" },
+	{ 0 },
+};
+
+static const struct nopal_binding tfrc_bindings[] = {
+	NOPAL_ON(SEND_SEGMENT, tfrc_on_send, .kinds = NOPAL_CARRIED),
+	/* Before what is lost leaves again, as another departure. */
+	NOPAL_ON(SEGMENT_LOST, tfrc_on_missing, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, tfrc_on_missing, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, tfrc_on_ack, .after = "loss_detection"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_tfrc = {
+	.abi = NOPAL_ABI,
+	.name = "tfrc",
+	.family = "congestion",
+	.summary = "no faster than TCP would be on such a path, but smoothly",
+	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "it acts on what arrived and what did not" },
+			{ "loss_detection", "its rate is made of losses" },
+			{ "rtt", "the equation has a round trip in it" },
+			{ "rate_mechanism", "somebody has to keep the rate" },
+			{ 0 } },
+	.parameters_size = sizeof(struct tfrc_parameters),
+	.parameters = tfrc_table,
+	.shared =
+		(const struct nopal_shared[]){
+			[TFRC_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+					"bits of bodies a second; 0: no "
+					"limit" },
+			[TFRC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+					"the round trip of the equation" },
+			[TFRC_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0,
+					      "does a queue grow" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[TFRC_SILENCE] = { "silence", tfrc_when_silent },
+			{ 0 } },
+	.bindings = tfrc_bindings,
+	.state_size = sizeof(struct tfrc),
+	.open = tfrc_open,
+};
