@@ -38,11 +38,13 @@
  *            overtake, startup begins again, for what it was told is void; what
  *            an ack tells early is no bandwidth, and a loss that was none is
  *            taken back.
+ *            (7) A mark of congestion ends startup, or begins the slow phase,
+ *            once a round trip; BBR ignores it.
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
  * Handles:   SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            ACK_PROCESSED.
+ *            ACK_PROCESSED, CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
@@ -53,6 +55,7 @@
  */
 #include "ack_burst.h"
 #include "ack_train.h"
+#include "bbr_gain.h"
 #include "delivery_rate.h"
 #include "full_pipe.h"
 #include "largest_rate.h"
@@ -67,30 +70,16 @@ enum {
 	BBR_IN_FLIGHT,
 	BBR_APP_LIMITED,
 };
-enum bbr_mode {
-	BBR_STARTUP,
-	BBR_DRAIN,
-	BBR_PROBE_BANDWIDTH,
-	BBR_PROBE_RTT,
-};
-/* Gains in percent and lengths in rounds are those of the paper; 2.77 is 4 ln 2
- * (BBR's own derivation of startup, 2018). */
+/* Lengths in rounds are those of the paper. */
 enum {
-	BBR_UNITY = 100,
-	BBR_STARTUP_GAIN = 277,
-	BBR_DRAIN_GAIN = 36,
 	BBR_WINDOW_GAIN = 200,
 	BBR_PROBE_RTT_SHARE = 50,
-	BBR_PHASES = 8,
-	BBR_SLOW_PHASE = 1,
 	BBR_BURST_ROUNDS = 5,
 	BBR_SLOW_MOST = 4, /* least round trips */
 	BBR_LEAST_SEGMENTS = 4,
 	BBR_EARLY_PART = 8,
 	BBR_EARLY_SEGMENTS = 16,
 };
-static const uint8_t bbr_phase_gain[BBR_PHASES] = { 125, 75,  100, 100,
-						    100, 100, 100, 100 };
 #define BBR_PROBE_RTT_NS (200 * NOPAL_MILLISECOND)
 #define BBR_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
 
@@ -103,7 +92,8 @@ struct bbr_congestion {
 	struct delivery delivery;
 
 	uint64_t rounds;
-	uint64_t round_end; /* bytes delivered that end the round */
+	uint64_t round_end;   /* bytes delivered that end the round */
+	uint64_t marks_until; /* packets below were out at the last mark */
 	bool round_began;
 	struct largest_rate rates;
 	uint64_t bandwidth_bps; /* the largest of them */
@@ -125,17 +115,7 @@ struct bbr_congestion {
 
 static uint32_t bbr_gain(const struct bbr_congestion *bbr)
 {
-	switch (bbr->mode) {
-	case BBR_STARTUP:
-		return BBR_STARTUP_GAIN;
-	case BBR_DRAIN:
-		return BBR_DRAIN_GAIN;
-	case BBR_PROBE_BANDWIDTH:
-		return bbr_phase_gain[bbr->phase];
-	case BBR_PROBE_RTT:
-		break;
-	}
-	return BBR_UNITY;
+	return bbr_gain_of(bbr->mode, bbr->phase);
 }
 
 /* Bytes that a rate carries in the least round trip. */
@@ -406,6 +386,27 @@ static void bbr_check_mode(struct nopal_session *session,
 		bbr_check_probe_rtt(session, part);
 }
 
+/* A queue stands: what made it is over, and it goes. */
+static enum nopal_verdict
+bbr_congestion_on_marked(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_session *subject)
+{
+	struct bbr_congestion *bbr = nopal_state(session, part);
+
+	(void)subject;
+	if (!bbr->bandwidth_bps ||
+	    nopal_oldest_departure(session) < bbr->marks_until)
+		return NOPAL_CONTINUE;
+	bbr->marks_until = nopal_next_packet_number(session);
+	bbr->pipe.full = true;
+	if (bbr->mode == BBR_STARTUP)
+		bbr->mode = BBR_DRAIN;
+	else if (bbr->mode == BBR_PROBE_BANDWIDTH)
+		bbr_enter_phase(session, bbr, BBR_SLOW_PHASE);
+	return NOPAL_CONTINUE;
+}
+
 /* ------------------------------------------------------------ what is shared */
 
 /* Before the pipe is full the rate only rises: early samples are small. */
@@ -545,6 +546,7 @@ static const struct nopal_binding bbr_congestion_bindings[] = {
 		 .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, bbr_congestion_on_ack,
 		 .after = "loss_detection"),
+	NOPAL_ON(CONGESTION_MARKED, bbr_congestion_on_marked),
 	{ 0 },
 };
 

@@ -17,7 +17,8 @@
  * Needs:     acknowledgement, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
@@ -163,6 +164,25 @@ cubic_congestion_on_lost(struct nopal_session *session,
 	struct cubic_congestion *cubic = nopal_state(session, part);
 
 	if (!loss_epoch_lost(session, &cubic->epoch, segment))
+		return NOPAL_CONTINUE;
+	cubic_congestion_reduce(session, part);
+	nopal_share(session, part, CUBIC_CONGESTION_WINDOW,
+		    nopal_shared(session, part, CUBIC_CONGESTION_THRESHOLD));
+	return NOPAL_CONTINUE;
+}
+
+/* The same, though nothing is lost (RFC 9438, section 4.6). */
+static enum nopal_verdict
+cubic_congestion_on_marked(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_session *subject)
+{
+	struct cubic_congestion *cubic = nopal_state(session, part);
+
+	(void)subject;
+	if (!loss_epoch_marked(
+		    session, &cubic->epoch,
+		    nopal_shared(session, part, CUBIC_CONGESTION_WINDOW)))
 		return NOPAL_CONTINUE;
 	cubic_congestion_reduce(session, part);
 	nopal_share(session, part, CUBIC_CONGESTION_WINDOW,
@@ -354,6 +374,7 @@ static const struct nopal_binding cubic_congestion_bindings[] = {
 		 .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, cubic_congestion_on_ack,
 		 .after = "loss_detection"),
+	NOPAL_ON(CONGESTION_MARKED, cubic_congestion_on_marked),
 	{ 0 },
 };
 

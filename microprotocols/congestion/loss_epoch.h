@@ -38,6 +38,20 @@ static inline bool loss_epoch_lost(struct nopal_session *session,
 	return true;
 }
 
+/* True: the mark begins an epoch, and the window has to be reduced.  There is
+ * nothing to take from the least one, as it is after a timeout. */
+static inline bool loss_epoch_marked(struct nopal_session *session,
+				     struct loss_epoch *epoch,
+				     int64_t window_bytes)
+{
+	if (nopal_oldest_departure(session) < epoch->reduced_at ||
+	    window_bytes < LOSS_EPOCH_LEAST_SEGMENTS *
+				   (int64_t)nopal_body_limit(session))
+		return false;
+	loss_epoch_begin(session, epoch);
+	return true;
+}
+
 /* True: the first of what one timeout finds overdue.  It ends a recovery: there is
  * no window left to recover. */
 static inline bool loss_epoch_timed_out(struct nopal_session *session,

@@ -17,12 +17,14 @@
  * Differs:   counts bytes; a round is a span of packet numbers; the state
  *            congested lasts until all is resolved that was out at the
  *            reduction; a round in which the application limits changes nothing
- *            (the paper's paused state); the rate has a quarter of slack, so
+ *            (the paper's paused state); a mark of congestion counts as a loss;
+ *            the rate has a quarter of slack, so
  *            that the window, not the rate, sets the pace.
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
@@ -86,18 +88,40 @@ static void scp_congestion_set(struct nopal_session *session,
 					     (uint64_t)srtt));
 }
 
+static void scp_congestion_halve(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	struct scp_congestion *scp = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, SCP_CONGESTION_WINDOW);
+
+	scp->mode = SCP_CONGESTION_CONGESTED;
+	scp_congestion_set(session, part,
+			   loss_epoch_least(session, window / 2));
+}
+
 static enum nopal_verdict scp_congestion_on_lost(struct nopal_session *session,
 						 const struct nopal_part *part,
 						 struct nopal_segment *segment)
 {
 	struct scp_congestion *scp = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, SCP_CONGESTION_WINDOW);
 
-	if (!loss_epoch_lost(session, &scp->epoch, segment))
-		return NOPAL_CONTINUE;
-	scp->mode = SCP_CONGESTION_CONGESTED;
-	scp_congestion_set(session, part,
-			   loss_epoch_least(session, window / 2));
+	if (loss_epoch_lost(session, &scp->epoch, segment))
+		scp_congestion_halve(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+scp_congestion_on_marked(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_session *subject)
+{
+	struct scp_congestion *scp = nopal_state(session, part);
+
+	(void)subject;
+	if (loss_epoch_marked(
+		    session, &scp->epoch,
+		    nopal_shared(session, part, SCP_CONGESTION_WINDOW)))
+		scp_congestion_halve(session, part);
 	return NOPAL_CONTINUE;
 }
 
@@ -221,6 +245,7 @@ static const struct nopal_binding scp_congestion_bindings[] = {
 		 .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, scp_congestion_on_ack,
 		 .after = "loss_detection"),
+	NOPAL_ON(CONGESTION_MARKED, scp_congestion_on_marked),
 	{ 0 },
 };
 

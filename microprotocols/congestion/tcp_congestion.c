@@ -13,11 +13,14 @@
  *            numbers of their own.  There is no window inflation: what is lost
  *            has left the window already.  Half of the window, not of the
  *            flight, survives (RFC 9002, section 7.3.2).  Slow start counts all
- *            bytes of an ack, because one ack answers a batch.
+ *            bytes of an ack, because one ack answers a batch.  A mark of
+ *            congestion halves the window once a round trip, whatever the
+ *            variant (RFC 3168, section 6.1.2).
  * Needs:     acknowledgement, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
@@ -92,6 +95,25 @@ static enum nopal_verdict tcp_congestion_on_lost(struct nopal_session *session,
 		window = nopal_body_limit(session);
 	}
 	nopal_share(session, part, TCP_CONGESTION_WINDOW, window);
+	return NOPAL_CONTINUE;
+}
+
+/* Nothing is lost, so acks go on to clock the window: tahoe halves it too. */
+static enum nopal_verdict
+tcp_congestion_on_marked(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_session *subject)
+{
+	struct tcp_congestion *tcp = nopal_state(session, part);
+
+	(void)subject;
+	if (!loss_epoch_marked(
+		    session, &tcp->epoch,
+		    nopal_shared(session, part, TCP_CONGESTION_WINDOW)))
+		return NOPAL_CONTINUE;
+	tcp->counted_bytes = 0;
+	nopal_share(session, part, TCP_CONGESTION_WINDOW,
+		    tcp_congestion_halve(session, part));
 	return NOPAL_CONTINUE;
 }
 
@@ -193,6 +215,7 @@ static const struct nopal_binding tcp_congestion_bindings[] = {
 		 .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, tcp_congestion_on_ack,
 		 .after = "loss_detection"),
+	NOPAL_ON(CONGESTION_MARKED, tcp_congestion_on_marked),
 	{ 0 },
 };
 

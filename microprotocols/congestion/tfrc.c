@@ -23,7 +23,8 @@
  * Needs:     acknowledgement, loss_detection, rtt, rate_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Handles:   SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
@@ -296,6 +297,22 @@ static enum nopal_verdict tfrc_on_missing(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* As a loss (section 5.1) of what was acknowledged last: it left about a round
+ * trip ago. */
+static enum nopal_verdict tfrc_on_marked(struct nopal_session *session,
+					 const struct nopal_part *part,
+					 struct nopal_session *subject)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+
+	(void)subject;
+	if (loss_intervals_lost(&tfrc->intervals, tfrc->largest,
+				session->now_ns - srtt, srtt))
+		tfrc_suffer(session, part);
+	return NOPAL_CONTINUE;
+}
+
 /* --------------------------------------------------------- what an ack tells */
 
 /* Section 4.3, step 3.  Where the application limits, what is received says
@@ -402,6 +419,7 @@ static const struct nopal_binding tfrc_bindings[] = {
 	NOPAL_ON(SEGMENT_TIMEOUT, tfrc_on_missing, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, tfrc_on_ack, .after = "loss_detection"),
+	NOPAL_ON(CONGESTION_MARKED, tfrc_on_marked),
 	{ 0 },
 };
 

@@ -14,13 +14,14 @@
  *            a policy: Bridges et al., CTP, ToN 2007, section III.D (b).
  * Differs:   counts bytes; the round trip of a round is the least one seen in it,
  *            so that bursts of our own are no queue; when slow start ends the
- *            window becomes what the path held, and `gamma`.  A loss halves the
- *            window once for all that was out.  When to send again is not decided
+ *            window becomes what the path held, and `gamma`.  A loss, or a mark
+ *            of congestion, halves the window once for all that was out.  When to send again is not decided
  *            here (section III.A of the paper is the detection's business).
  * Needs:     acknowledgement, rtt, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
@@ -81,6 +82,24 @@ vegas_congestion_on_lost(struct nopal_session *session,
 	struct vegas_congestion *vegas = nopal_state(session, part);
 
 	if (!loss_epoch_lost(session, &vegas->epoch, segment))
+		return NOPAL_CONTINUE;
+	vegas_congestion_halve(session, part);
+	nopal_share(session, part, VEGAS_CONGESTION_WINDOW,
+		    nopal_shared(session, part, VEGAS_CONGESTION_THRESHOLD));
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+vegas_congestion_on_marked(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_session *subject)
+{
+	struct vegas_congestion *vegas = nopal_state(session, part);
+
+	(void)subject;
+	if (!loss_epoch_marked(
+		    session, &vegas->epoch,
+		    nopal_shared(session, part, VEGAS_CONGESTION_WINDOW)))
 		return NOPAL_CONTINUE;
 	vegas_congestion_halve(session, part);
 	nopal_share(session, part, VEGAS_CONGESTION_WINDOW,
@@ -304,6 +323,7 @@ static const struct nopal_binding vegas_congestion_bindings[] = {
 		 .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, vegas_congestion_on_ack,
 		 .after = "loss_detection"),
+	NOPAL_ON(CONGESTION_MARKED, vegas_congestion_on_marked),
 	{ 0 },
 };
 

@@ -15,11 +15,13 @@
  * Differs:   the threshold is set once more when a recovery ends, from what was
  *            learned in it, for the filter lags behind slow start (so does
  *            Linux); a sample in which the application limits counts only where
- *            it is above the estimate; before the first sample a loss halves.
+ *            it is above the estimate; before the first sample a loss halves; a
+ *            mark of congestion counts as a loss.
  * Needs:     acknowledgement, rtt, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
@@ -76,20 +78,41 @@ static int64_t westwood_congestion_judge(struct nopal_session *session,
 	return held;
 }
 
+static void westwood_congestion_reduce(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	struct westwood_congestion *westwood = nopal_state(session, part);
+	int64_t held = westwood_congestion_judge(session, part);
+
+	westwood->counted_bytes = 0;
+	if (held < nopal_shared(session, part, WESTWOOD_CONGESTION_WINDOW))
+		nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW, held);
+}
+
 static enum nopal_verdict
 westwood_congestion_on_lost(struct nopal_session *session,
 			    const struct nopal_part *part,
 			    struct nopal_segment *segment)
 {
 	struct westwood_congestion *westwood = nopal_state(session, part);
-	int64_t held;
 
-	if (!loss_epoch_lost(session, &westwood->epoch, segment))
-		return NOPAL_CONTINUE;
-	held = westwood_congestion_judge(session, part);
-	westwood->counted_bytes = 0;
-	if (held < nopal_shared(session, part, WESTWOOD_CONGESTION_WINDOW))
-		nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW, held);
+	if (loss_epoch_lost(session, &westwood->epoch, segment))
+		westwood_congestion_reduce(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+westwood_congestion_on_marked(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_session *subject)
+{
+	struct westwood_congestion *westwood = nopal_state(session, part);
+
+	(void)subject;
+	if (loss_epoch_marked(
+		    session, &westwood->epoch,
+		    nopal_shared(session, part, WESTWOOD_CONGESTION_WINDOW)))
+		westwood_congestion_reduce(session, part);
 	return NOPAL_CONTINUE;
 }
 
@@ -213,6 +236,7 @@ static const struct nopal_binding westwood_congestion_bindings[] = {
 		 .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, westwood_congestion_on_ack,
 		 .after = "loss_detection"),
+	NOPAL_ON(CONGESTION_MARKED, westwood_congestion_on_marked),
 	{ 0 },
 };
 

@@ -334,6 +334,39 @@ static void test_window_is_never_below_four(void **state)
 	bench_close();
 }
 
+/* Congestion without a loss: startup is over, a round of slow phase begins. */
+static void test_a_mark_ends_startup(void **state)
+{
+	(void)state;
+	begin_path(100 * MBIT, 25 * MS, 4000, 0);
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL); /* nothing is known yet */
+	path_run(130 * MS);
+	assert_true(rate() < 60 * MBIT);
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	path_run(110 * MS);
+	/* Growth goes on, but by probes: one quarter each. */
+	assert_true(rate() < 80 * MBIT);
+	path_end();
+}
+
+static void test_a_mark_takes_a_queue_away(void **state)
+{
+	int64_t fast;
+
+	(void)state;
+	begin_path(100 * MBIT, 25 * MS, 4000, 0);
+	path_run(2 * NOPAL_SECOND);
+	/* To the fast phase. */
+	for (int i = 0; i < 1000 && rate() < 115 * MBIT; i++)
+		path_run(MS);
+	fast = rate();
+	assert_true(fast > 115 * MBIT);
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	path_run(5 * MS);
+	assert_in_range(rate(), 70 * MBIT, 80 * MBIT);
+	path_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +389,8 @@ int main(void)
 		cmocka_unit_test(test_the_first_sample_sets_the_pace),
 		cmocka_unit_test(test_too_short_an_interval_is_no_sample),
 		cmocka_unit_test(test_window_is_never_below_four),
+		cmocka_unit_test(test_a_mark_ends_startup),
+		cmocka_unit_test(test_a_mark_takes_a_queue_away),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -302,6 +302,42 @@ static void test_growth_is_bounded_after_a_long_time(void **state)
 	bench_close();
 }
 
+/* Congestion without a loss: as one loss, once a round trip. */
+static void test_a_mark_counts_as_a_loss(void **state)
+{
+	(void)state;
+	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
+	bench.next_packet = 100;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	assert_int_equal(window(), 70 * SEG);
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	bench_status(NOPAL_SEGMENT_LOST, 99);
+	bench.oldest_packet = 99;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	bench_ack(98, 10 * SEG);
+	assert_int_equal(window(), 70 * SEG);
+	bench.oldest_packet = 100;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	assert_int_equal(window(), 49 * SEG);
+	/* A loss of what left after it is a new one. */
+	bench_status(NOPAL_SEGMENT_LOST, 100);
+	assert_in_range(window(), 2 * SEG, 49 * SEG - 1);
+	bench_close();
+}
+
+static void test_a_mark_after_a_timeout_takes_nothing(void **state)
+{
+	(void)state;
+	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
+	bench.next_packet = 100;
+	bench_status(NOPAL_SEGMENT_TIMEOUT, 1);
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	bench.oldest_packet = 100;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	assert_int_equal(window(), SEG);
+	bench_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +351,8 @@ int main(void)
 		cmocka_unit_test(test_least_is_two_segments),
 		cmocka_unit_test(test_idle_time_does_not_count),
 		cmocka_unit_test(test_growth_is_bounded_after_a_long_time),
+		cmocka_unit_test(test_a_mark_counts_as_a_loss),
+		cmocka_unit_test(test_a_mark_after_a_timeout_takes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

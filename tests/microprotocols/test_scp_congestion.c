@@ -167,6 +167,42 @@ static void test_fills_a_path_with_a_short_queue(void **state)
 	path_end();
 }
 
+/* Congestion without a loss: as one loss, once a round trip. */
+static void test_a_mark_counts_as_a_loss(void **state)
+{
+	(void)state;
+	begin(40 * SEG);
+	bench.next_packet = 100;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	assert_int_equal(window(), 20 * SEG);
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	bench_status(NOPAL_SEGMENT_LOST, 99);
+	bench.oldest_packet = 99;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	bench_ack(98, 10 * SEG);
+	assert_int_equal(window(), 20 * SEG);
+	bench.oldest_packet = 100;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	assert_int_equal(window(), 10 * SEG);
+	/* A loss of what left after it is a new one. */
+	bench_status(NOPAL_SEGMENT_LOST, 100);
+	assert_in_range(window(), 2 * SEG, 10 * SEG - 1);
+	bench_close();
+}
+
+static void test_a_mark_after_a_timeout_takes_nothing(void **state)
+{
+	(void)state;
+	begin(40 * SEG);
+	bench.next_packet = 100;
+	bench_status(NOPAL_SEGMENT_TIMEOUT, 1);
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	bench.oldest_packet = 100;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	assert_int_equal(window(), SEG);
+	bench_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +216,8 @@ int main(void)
 		cmocka_unit_test(test_timeout_is_one_segment_and_slow_start),
 		cmocka_unit_test(test_the_rate_spreads_the_window),
 		cmocka_unit_test(test_fills_a_path_with_a_short_queue),
+		cmocka_unit_test(test_a_mark_counts_as_a_loss),
+		cmocka_unit_test(test_a_mark_after_a_timeout_takes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -496,6 +496,33 @@ static void test_smoother_than_newreno(void **state)
 	assert_true(tfrc < 0.7 * newreno);
 }
 
+/* Congestion without a loss: an event like one, once a round trip. */
+static void test_a_mark_counts_as_a_loss(void **state)
+{
+	int64_t rates[2];
+
+	(void)state;
+	for (int marked = 0; marked < 2; marked++) {
+		begin();
+		to_rate(64);
+		for (int i = 0; i < 30; i++) {
+			if (marked)
+				bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+			else
+				lose(bench.next_packet - 1);
+			if (marked)
+				bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+			for (int j = 0; j < 10; j++)
+				one_round(20);
+		}
+		rates[marked] = rate();
+		bench_close();
+	}
+	assert_true(
+		is_near((double)rates[1], equation(SEG, 0.1, 1.0 / 200), 0.01));
+	assert_int_equal(rates[0], rates[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -520,6 +547,7 @@ int main(void)
 		cmocka_unit_test(test_fills_a_path),
 		cmocka_unit_test(test_the_equation_at_random_loss),
 		cmocka_unit_test(test_smoother_than_newreno),
+		cmocka_unit_test(test_a_mark_counts_as_a_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,6 +202,28 @@ static void test_random_loss_hurts_less_than_newreno(void **state)
 	assert_true(westwood > newreno + newreno / 2);
 }
 
+/* Congestion without a loss: as one loss, once a round trip. */
+static void test_a_mark_counts_as_a_loss(void **state)
+{
+	int64_t then;
+
+	(void)state;
+	begin(100 * SEG);
+	one_round(50);
+	bench.next_packet += 100;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	then = window();
+	assert_in_range(then, 49 * SEG, 50 * SEG);
+	*bench_shared("minimum_rtt_ns") = RTT / 2;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	bench_status(NOPAL_SEGMENT_LOST, 100);
+	assert_int_equal(window(), then);
+	bench.oldest_packet = bench.next_packet;
+	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	assert_in_range(window(), 24 * SEG, 25 * SEG);
+	bench_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_timeout),
 		cmocka_unit_test(test_fills_a_path),
 		cmocka_unit_test(test_random_loss_hurts_less_than_newreno),
+		cmocka_unit_test(test_a_mark_counts_as_a_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

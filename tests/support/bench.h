@@ -207,6 +207,8 @@ static inline void bench_bind(const struct nopal_binding *binding,
 
 	if (event == NOPAL_TURN_END)
 		binding->run.TURN_END(session, &bench.part, session);
+	else if (event == NOPAL_CONGESTION_MARKED)
+		binding->run.CONGESTION_MARKED(session, &bench.part, session);
 	else if (event == NOPAL_SESSION_OPENED)
 		binding->run.SESSION_OPENED(session, &bench.part, session);
 	else if (event == NOPAL_ACK_PROCESSED || event == NOPAL_ACK_FROM_NET)
