@@ -80,8 +80,10 @@ static void test_a_sample_is_long(void **state)
 	*bench_shared("smoothed_rtt_ns") = NOPAL_MILLISECOND;
 	*bench_shared("minimum_rtt_ns") = NOPAL_SECOND;
 	for (int i = 0; i < 1000; i++) {
-		/* Twenty at once, then nothing for 20 ms: 1000 a second. */
-		bench.session->now_ns += i % 20 ? 0 : 20 * NOPAL_MILLISECOND;
+		/* Twenty at once, after 39 ms or one: 1000 a second. */
+		if (i % 20 == 0)
+			bench.session->now_ns +=
+				(i % 40 ? 39 : 1) * NOPAL_MILLISECOND;
 		bench.next_packet++;
 		bench_ack(bench.next_packet - 1, SEG);
 	}
