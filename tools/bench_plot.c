@@ -3,37 +3,16 @@
  * bench_plot.c -- a report as a plot, by gnuplot: a panel for each path, a bar
  * for each row, the quartiles as whiskers, the classes in colours of their own.
  */
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench_report.h"
+#include "gnuplot.h"
 
 enum {
 	PANEL_WIDTH = 720, /* pixels */
 	ROW_HEIGHT = 28,
 	FRAME_HEIGHT = 150,
 };
-
-struct plot_kind {
-	const char *suffix, *terminal;
-	int unit; /* pixels in one unit of the terminal's size */
-};
-
-static const struct plot_kind *plot_kind(const char *file)
-{
-	static const struct plot_kind kinds[] = {
-		{ ".png", "pngcairo", 1 },
-		{ ".svg", "svg", 1 },
-		{ ".pdf", "pdfcairo", 96 }, /* inches */
-	};
-	const char *suffix = strrchr(file, '.');
-
-	for (size_t i = 0; suffix && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strcmp(suffix, kinds[i].suffix) == 0)
-			return &kinds[i];
-	return NULL;
-}
 
 static bool plot_begins_path(const struct bench_report *report, int row)
 {
@@ -91,59 +70,31 @@ static void plot_panel(const struct bench_report *report, int first, int panel,
 		panel);
 }
 
-static void plot_script(const struct bench_report *report, const char *file,
-			const struct plot_kind *kind, FILE *out)
+static void plot_script(const void *what, FILE *out)
 {
-	int panels = plot_panels(report), panel = 0;
+	const struct bench_report *report = what;
+	int panel = 0;
 
 	fprintf(out,
-		"set terminal %s size %d,%d\nset output \"%s\"\n"
 		"set ytics noenhanced\nset xrange [0:*]\n"
 		"set grid xtics\nset multiplot layout 1,%d\n",
-		kind->terminal, PANEL_WIDTH * panels / kind->unit,
-		(FRAME_HEIGHT + ROW_HEIGHT * report->row_count / panels) /
-			kind->unit,
-		file, panels);
+		plot_panels(report));
 	for (int i = 0; i < report->row_count; i++)
 		if (plot_begins_path(report, i))
 			plot_panel(report, i, panel++, out);
 	fprintf(out, "unset multiplot\n");
 }
 
-static bool plot_run(const struct bench_report *report, const char *file,
-		     const struct plot_kind *kind)
-{
-	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-	FILE *out = popen("gnuplot", "w");
-	int status = -1;
-
-	if (out) {
-		plot_script(report, file, kind, out);
-		status = pclose(out);
-	}
-	signal(SIGPIPE, before);
-	if (status != 0)
-		fprintf(stderr,
-			"nopal bench: gnuplot made no %s\n"
-			"  fix: tools/install-packages bench installs "
-			"gnuplot\n",
-			file);
-	return status == 0;
-}
-
 bool bench_report_plot(struct bench_report *report, const char *file)
 {
-	const struct plot_kind *kind = plot_kind(file);
+	struct gnuplot_size size;
+	int panels;
 
-	if (!kind || strpbrk(file, "\"\\\n")) {
-		fprintf(stderr,
-			"nopal bench: %s cannot be plotted\n"
-			"  fix: name a file that ends in .png, .svg or .pdf\n",
-			file);
-		return false;
-	}
 	if (report->row_count == 0 || report->measure_count == 0)
 		return true;
 	bench_report_sort(report);
-	return plot_run(report, file, kind);
+	panels = plot_panels(report);
+	size.width = PANEL_WIDTH * panels;
+	size.height = FRAME_HEIGHT + ROW_HEIGHT * report->row_count / panels;
+	return gnuplot_draw("nopal bench", file, size, plot_script, report);
 }

@@ -13,12 +13,13 @@
 
 extern const struct tool tool_check, tool_explain, tool_graph, tool_list,
 	tool_doc, tool_send, tool_recv, tool_stream, tool_sim, tool_trace,
-	tool_why, tool_link, tool_fuse, tool_bench;
+	tool_why, tool_link, tool_fuse, tool_bench, tool_reproduce;
 
 static const struct tool *const main_table[] = {
-	&tool_check, &tool_explain, &tool_graph,  &tool_list,  &tool_doc,
-	&tool_send,  &tool_recv,    &tool_stream, &tool_sim,   &tool_trace,
-	&tool_why,   &tool_link,    &tool_fuse,	  &tool_bench, NULL,
+	&tool_check, &tool_explain, &tool_graph,     &tool_list,
+	&tool_doc,   &tool_send,    &tool_recv,	     &tool_stream,
+	&tool_sim,   &tool_trace,   &tool_why,	     &tool_link,
+	&tool_fuse,  &tool_bench,   &tool_reproduce, NULL,
 };
 
 static void main_help(FILE *out)
@@ -26,7 +27,7 @@ static void main_help(FILE *out)
 	fprintf(out, "nopal -- transport protocols composed from "
 		     "microprotocols\n\n");
 	for (const struct tool *const *tool = main_table; *tool; tool++)
-		fprintf(out, "  nopal %-8s %s\n", (*tool)->name,
+		fprintf(out, "  nopal %-9s %s\n", (*tool)->name,
 			(*tool)->summary);
 	fprintf(out, "\n  nopal help TOOL         what a tool does, with "
 		     "examples\n"
