@@ -12,38 +12,28 @@
  * datagram.  A value is a round's median or tail; "over raw" is the difference of
  * medians to plain UDP of the same way and round.
  */
-#include <errno.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 
 #include "bench.h"
-#include "bench_pair.h"
-#include "loop.h"
 #include "microprotocol.h"
 #include "tool.h"
+#include "trips.h"
 
 enum {
 	PING_BYTES = 64,
 	PING_WARM = 2000, /* round trips that are not counted */
 	PING_COUNT = 20000,
 	PING_PARTS_THOUSAND = 1000,
-	PING_ASK_AFTER = 1 << 16, /* polls between looks at the clock */
 };
-#define PING_LINGER_NS (50 * NOPAL_MICROSECOND)
-#define PING_LOST_NS   (2 * NOPAL_SECOND) /* no answer comes any more */
+#define PING_LOST_NS (2 * NOPAL_SECOND) /* no answer comes any more */
 
-enum ping_kind { PING_UDP, PING_TCP, PING_CONFIG };
-enum ping_way { PING_SLEEP, PING_SPIN, PING_LINGER, PING_WAYS };
-static const char *const ping_ways[PING_WAYS] = { "sleep", "spin", "linger" };
+static const char *const ping_ways[TRIPS_WAYS] = { "sleep", "spin", "linger" };
 
 struct ping_row {
 	const char *what;
-	enum ping_kind kind;
-	enum ping_way way;
+	enum trips_kind kind;
+	enum trips_way way;
 	struct nopal_plan *plan;
 	double p50_us; /* of this round; 0: it failed */
 };
@@ -53,268 +43,11 @@ struct ping {
 	struct bench_place place;
 	const struct ping_row *row; /* that runs */
 	int64_t *trips_ns;
-	int64_t count, done; /* `done` begins at -PING_WARM */
+	int64_t count;
 	int round;
 };
 
-/* ------------------------------------------------------------ plain sockets */
-
-static bool ping_again(bool spin)
-{
-	return spin && (errno == EAGAIN || errno == EWOULDBLOCK);
-}
-
-/* A whole message; false: the other side is gone, or silent for too long. */
-static bool ping_receive(int fd, uint8_t *bytes, bool spin)
-{
-	int flags = spin ? MSG_DONTWAIT : 0;
-	int64_t asked_ns = 0;
-	size_t got = 0;
-
-	for (unsigned polls = 1; got < PING_BYTES; polls++) {
-		ssize_t more = recv(fd, bytes + got, PING_BYTES - got, flags);
-
-		if (more > 0) {
-			got += (size_t)more;
-			continue;
-		}
-		if (more == 0 || !ping_again(spin))
-			return false;
-		if (polls % PING_ASK_AFTER)
-			continue;
-		if (asked_ns == 0)
-			asked_ns = bench_now_ns();
-		else if (bench_now_ns() - asked_ns > PING_LOST_NS)
-			return false;
-	}
-	return true;
-}
-
-static bool ping_send(int fd, const uint8_t *bytes)
-{
-	return send(fd, bytes, PING_BYTES, MSG_NOSIGNAL) == PING_BYTES;
-}
-
-static void ping_patience(int fd)
-{
-	struct timeval patience = { .tv_sec = PING_LOST_NS / NOPAL_SECOND };
-	int on = 1;
-
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-}
-
-/* The first datagram says whom to answer. */
-static int pong_meet_udp(int fd)
-{
-	struct sockaddr_storage from;
-	socklen_t length = sizeof(from);
-	uint8_t bytes[PING_BYTES];
-
-	if (recvfrom(fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&from,
-		     &length) != PING_BYTES ||
-	    connect(fd, (struct sockaddr *)&from, length) ||
-	    !ping_send(fd, bytes))
-		return -1;
-	return fd;
-}
-
-static void pong_socket(const struct ping_row *row,
-			const struct bench_place *place, int tell)
-{
-	bool tcp = row->kind == PING_TCP;
-	uint8_t bytes[PING_BYTES];
-	uint16_t port = 0;
-	int fd = bench_socket_bound(place->address,
-				    tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
-
-	if (fd < 0 || (tcp && listen(fd, 1)))
-		return;
-	bench_partner_tell(tell, port);
-	fd = tcp ? accept(fd, NULL, NULL) : pong_meet_udp(fd);
-	if (fd < 0)
-		return;
-	ping_patience(fd);
-	while (ping_receive(fd, bytes, row->way == PING_SPIN) &&
-	       ping_send(fd, bytes))
-		;
-}
-
-/* Takes note of a round trip; false: it was the last one. */
-static bool ping_note(struct ping *ping, int64_t trip_ns)
-{
-	if (ping->done >= 0)
-		ping->trips_ns[ping->done] = trip_ns;
-	return ++ping->done < ping->count;
-}
-
-static void ping_socket(struct ping *ping, uint16_t port)
-{
-	bool tcp = ping->row->kind == PING_TCP;
-	int fd = bench_socket_connected(ping->place.address,
-					tcp ? SOCK_STREAM : SOCK_DGRAM, port);
-	uint8_t bytes[PING_BYTES] = { 0 };
-	int64_t begun_ns, now_ns;
-
-	if (fd < 0)
-		return;
-	ping_patience(fd);
-	begun_ns = bench_now_ns();
-	do {
-		if (!ping_send(fd, bytes) ||
-		    !ping_receive(fd, bytes, ping->row->way == PING_SPIN))
-			break;
-		now_ns = bench_now_ns();
-		if (!ping_note(ping, now_ns - begun_ns))
-			break;
-		begun_ns = now_ns;
-	} while (true);
-	close(fd);
-}
-
-/* ------------------------------------------------------------------ configs */
-
-/* One side of a config's ping-pong. */
-struct ping_side {
-	struct ping *ping; /* NULL: it answers */
-	struct loop *loop;
-	struct loop_event *tick;
-	struct nopal_session *session;
-	int64_t begun_ns, progress;
-	bool over;
-};
-
-static void side_over(struct ping_side *side)
-{
-	side->over = true;
-	loop_stop(side->loop);
-}
-
-static void side_ping(struct ping_side *side)
-{
-	uint8_t bytes[PING_BYTES] = { 0 };
-
-	nopal_send(side->session, bytes, sizeof(bytes), 0);
-}
-
-static void side_on_opened(struct nopal_session *session, void *user)
-{
-	struct ping_side *side = user;
-
-	side->session = session;
-	side->begun_ns = bench_now_ns();
-	if (side->ping)
-		side_ping(side);
-}
-
-static void *side_on_accepted(struct nopal_session *session, void *user)
-{
-	(void)session;
-	return user;
-}
-
-static void side_on_received(struct nopal_session *session,
-			     struct nopal_message *message, void *user)
-{
-	struct ping_side *side = user;
-	const uint8_t *bytes;
-	uint32_t length;
-	int64_t now_ns;
-
-	if (!side->ping) {
-		bytes = nopal_message_piece(message, 0, &length);
-		nopal_send(session, bytes, length, 0);
-		return;
-	}
-	now_ns = bench_now_ns();
-	if (!ping_note(side->ping, now_ns - side->begun_ns)) {
-		side_over(side);
-		return;
-	}
-	side->begun_ns = now_ns;
-	side_ping(side);
-}
-
-static void side_on_ended(struct nopal_session *session, int end,
-			  const char *text, void *user)
-{
-	(void)session;
-	(void)end;
-	(void)text;
-	side_over(user);
-}
-
-static const struct nopal_callbacks side_callbacks = {
-	.accepted = side_on_accepted,
-	.opened = side_on_opened,
-	.received = side_on_received,
-	.ended = side_on_ended,
-};
-
-/* What is lost is lost with some configs: then the round ends. */
-static void side_on_tick(void *user)
-{
-	struct ping_side *side = user;
-
-	if (side->ping && side->ping->done == side->progress)
-		side_over(side);
-	else if (side->ping)
-		side->progress = side->ping->done;
-	loop_event_start(side->tick, PING_LOST_NS);
-}
-
-static void side_run(struct ping_side *side, enum ping_way way)
-{
-	if (way == PING_LINGER)
-		nopal_live_linger(loop_world(side->loop), PING_LINGER_NS);
-	side->tick =
-		loop_event_new(side->loop, LOOP_TIMER, -1, side_on_tick, side);
-	if (side->tick)
-		loop_event_start(side->tick, PING_LOST_NS);
-	if (way == PING_SPIN)
-		loop_spin(side->loop, &side->over);
-	else if (!side->over)
-		loop_run(side->loop);
-	loop_event_free(side->tick);
-}
-
-static void pong_config(const struct ping_row *row,
-			const struct bench_place *place, int tell)
-{
-	struct ping_side side = { .loop = loop_new(NULL) };
-
-	if (bench_partner_listen(side.loop, place, row->plan, &side_callbacks,
-				 &side, tell))
-		side_run(&side, row->way);
-}
-
-static void ping_config(struct ping *ping, uint16_t port)
-{
-	struct ping_side side = { .ping = ping, .loop = loop_new(NULL) };
-	struct nopal_address peer;
-	struct nopal_endpoint *endpoint;
-
-	if (!side.loop || !bench_address(ping->place.address, port, &peer))
-		return;
-	endpoint = loop_endpoint_to(side.loop, &peer);
-	if (endpoint && nopal_session_open(endpoint, ping->row->plan, &peer,
-					   &side_callbacks, &side))
-		side_run(&side, ping->row->way);
-	side.ping = NULL; /* what still arrives is not counted */
-	loop_free(side.loop);
-}
-
 /* ------------------------------------------------------------------- rounds */
-
-static void pong_runs(void *user, const struct bench_place *place, int tell)
-{
-	const struct ping_row *row = user;
-
-	if (row->kind == PING_CONFIG)
-		pong_config(row, place, tell);
-	else
-		pong_socket(row, place, tell);
-}
 
 static int ping_before(const void *a, const void *b)
 {
@@ -345,21 +78,22 @@ static double ping_share(const struct ping *ping, int64_t thousandths)
 
 static bool ping_measure(struct ping *ping, struct ping_row *row)
 {
-	struct bench_partner partner;
+	struct trips trips = {
+		.kind = row->kind,
+		.way = row->way,
+		.plan = row->plan,
+		.bytes = PING_BYTES,
+		.warm = PING_WARM,
+		.count = ping->count,
+		.patience_ns = PING_LOST_NS,
+		.trips_ns = ping->trips_ns,
+	};
 
 	row->p50_us = 0;
 	ping->row = row;
-	ping->done = -PING_WARM;
-	if (!bench_partner_start(&partner, &ping->place, pong_runs, row)) {
-		bench_partner_end(&partner);
+	if (!trips_run(&trips, &ping->place))
 		return false;
-	}
-	if (row->kind == PING_CONFIG)
-		ping_config(ping, partner.port);
-	else
-		ping_socket(ping, partner.port);
-	bench_partner_end(&partner);
-	if (ping->done < ping->count) {
+	if (trips.done < ping->count) {
 		fprintf(stderr, "%s: a message got lost, no value\n",
 			row->what);
 		return true;
@@ -377,16 +111,16 @@ static bool ping_measure(struct ping *ping, struct ping_row *row)
 static void ping_differ(struct ping *ping, const struct ping_row *rows,
 			int count)
 {
-	double raw_us[PING_WAYS] = { 0 };
+	double raw_us[TRIPS_WAYS] = { 0 };
 
 	for (int i = 0; i < count; i++)
-		if (rows[i].kind == PING_UDP)
+		if (rows[i].kind == TRIPS_UDP)
 			raw_us[rows[i].way] = rows[i].p50_us;
 	for (int i = 0; i < count; i++) {
 		double raw = raw_us[rows[i].way];
 
 		ping->row = &rows[i];
-		if (rows[i].p50_us > 0 && raw > 0 && rows[i].kind != PING_UDP)
+		if (rows[i].p50_us > 0 && raw > 0 && rows[i].kind != TRIPS_UDP)
 			ping_add(ping, "over raw", rows[i].p50_us - raw);
 	}
 }
@@ -412,21 +146,21 @@ static enum tool_exit ping_rounds(struct ping *ping, struct ping_row *rows,
 /* False: it was said what is wrong. */
 static bool ping_row_add(struct ping_row *rows, int *count, const char *what)
 {
-	enum ping_kind kind = PING_CONFIG;
-	enum ping_way ways = PING_LINGER; /* a loop is needed for it */
+	enum trips_kind kind = TRIPS_CONFIG;
+	enum trips_way ways = TRIPS_LINGER; /* a loop is needed for it */
 	struct nopal_plan *plan = NULL;
 
 	if (strcmp(what, "raw") == 0)
-		kind = PING_UDP;
+		kind = TRIPS_UDP;
 	else if (strcmp(what, "tcp") == 0)
-		kind = PING_TCP;
-	if (kind == PING_CONFIG) {
-		ways = PING_WAYS;
+		kind = TRIPS_TCP;
+	if (kind == TRIPS_CONFIG) {
+		ways = TRIPS_WAYS;
 		plan = bench_plan(what);
 		if (!plan)
 			return false;
 	}
-	for (enum ping_way way = PING_SLEEP;
+	for (enum trips_way way = TRIPS_SLEEP;
 	     way < ways && *count < BENCH_MOST_ROWS; way++)
 		rows[(*count)++] = (struct ping_row){
 			.what = what,
