@@ -67,7 +67,8 @@ bool bench_enter(const char *netns)
 
 	if (!netns)
 		return true;
-	snprintf(path, sizeof(path), "/run/netns/%s", netns);
+	snprintf(path, sizeof(path), "%s%s",
+		 strchr(netns, '/') ? "" : "/run/netns/", netns);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	good = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
 	if (!good)

@@ -14,8 +14,9 @@
 
 /* Where a measurement's two processes are. */
 struct bench_place {
-	const char *here, *there; /* network namespaces; NULL: this one */
-	const char *address;	  /* of the partner, without a port */
+	/* network namespaces, by name or path; NULL: this one */
+	const char *here, *there;
+	const char *address; /* of the partner, without a port */
 };
 /* "lo", or the words HERE_NETNS THERE_NETNS THERE_ADDRESS.  False: it was said
  * what is wrong. */

@@ -7,10 +7,10 @@
  * TUN device comes out of the other, and back.
  */
 #include <inttypes.h>
-#include <sched.h>
 #include <string.h>
 #include <jansson.h>
 
+#include "hosts.h"
 #include "loop.h"
 #include "microprotocol.h"
 #include "tool.h"
@@ -244,17 +244,6 @@ static bool link_tun_read(struct link *link, const struct tool_call *call)
 	return true;
 }
 
-/* A link that waits for the processor is another link.  Where this is not
- * granted, the counters of lateness say what it cost. */
-static void link_hurry(void)
-{
-	struct sched_param lowest = {
-		.sched_priority = sched_get_priority_min(SCHED_RR),
-	};
-
-	sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
-}
-
 static bool link_tun_open(struct link *link, struct nopal_problems *problems)
 {
 	link->tun = nopal_tun_open(loop_base(link->loop), link->sides,
@@ -262,7 +251,7 @@ static bool link_tun_open(struct link *link, struct nopal_problems *problems)
 				   (uint64_t)link->seed, problems);
 	if (!link->tun)
 		return false;
-	link_hurry();
+	hosts_hurry();
 	fprintf(stderr, "link between %s and %s; interrupt to end\n",
 		link->devices[0], link->devices[1]);
 	return true;

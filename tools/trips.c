@@ -360,29 +360,38 @@ static void side_simulate(struct trips_side *ping)
 			break;
 }
 
-bool trips_simulate(struct trips *trips, const struct trips_link *link)
+bool trips_peers_open(struct nopal_world *world, const struct trips_link *link,
+		      const struct trips_peers *peers)
 {
-	struct nopal_world *world = nopal_sim_new(link->seed);
-	struct trips_side ping = { .trips = trips, .world = world },
-			  pong = { .world = world };
 	struct nopal_endpoint *from, *to;
 	struct nopal_address peer;
-	bool good;
 
-	if (!world)
-		return false;
-	trips->done = -trips->warm;
 	nopal_sim_host(world);
 	nopal_sim_host(world);
 	nopal_sim_connect(world, 0, 1, link->forward, link->reverse);
 	from = nopal_sim_endpoint(world, 0, 0);
 	to = nopal_sim_endpoint(world, 1, TRIPS_SIM_PORT);
 	nopal_sim_address(1, TRIPS_SIM_PORT, &peer);
-	good = from && to &&
-	       nopal_endpoint_allow(to, trips->plan, NOPAL_ALLOW_CONNECTIONLESS,
-				    &side_callbacks, &pong) == 0 &&
-	       nopal_session_open(from, trips->plan, &peer, &side_callbacks,
-				  &ping);
+	return from && to &&
+	       nopal_endpoint_allow(to, peers->plan, NOPAL_ALLOW_CONNECTIONLESS,
+				    peers->callbacks, peers->listener) == 0 &&
+	       nopal_session_open(from, peers->plan, &peer, peers->callbacks,
+				  peers->opener);
+}
+
+bool trips_simulate(struct trips *trips, const struct trips_link *link)
+{
+	struct nopal_world *world = nopal_sim_new(link->seed);
+	struct trips_side ping = { .trips = trips, .world = world },
+			  pong = { .world = world };
+	struct trips_peers peers = { .plan = trips->plan,
+				     .callbacks = &side_callbacks,
+				     .opener = &ping,
+				     .listener = &pong };
+	bool good;
+
+	trips->done = -trips->warm;
+	good = world && trips_peers_open(world, link, &peers);
 	if (good)
 		side_simulate(&ping);
 	ping.over = true;

@@ -34,6 +34,14 @@ struct trips_link {
 	const struct nopal_link *forward, *reverse;
 	uint64_t seed;
 };
+struct trips_peers {
+	struct nopal_plan *plan;
+	const struct nopal_callbacks *callbacks;
+	void *opener, *listener; /* their `user` */
+};
+/* Host 0 opens a session to host 1 of a fresh world.  False: out of memory. */
+bool trips_peers_open(struct nopal_world *world, const struct trips_link *link,
+		      const struct trips_peers *peers);
 /* The same of a config in virtual time.  False: out of memory. */
 bool trips_simulate(struct trips *trips, const struct trips_link *link);
 
