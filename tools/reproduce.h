@@ -63,6 +63,9 @@ struct reproduce_cell {
 	const char *table, *row, *column, *unit;
 };
 
+/* Says that there is such a cell, for the order of tables, rows and columns. */
+void reproduce_declare(struct reproduce_report *report,
+		       const struct reproduce_cell *cell);
 /* One run's value. */
 void reproduce_add(struct reproduce_report *report,
 		   const struct reproduce_cell *cell, double value);

@@ -202,6 +202,12 @@ report_cell_find(const struct reproduce_report *report,
 	return &report->tables[at].cells[row][column];
 }
 
+void reproduce_declare(struct reproduce_report *report,
+		       const struct reproduce_cell *cell)
+{
+	report_cell_make(report, cell);
+}
+
 void reproduce_add(struct reproduce_report *report,
 		   const struct reproduce_cell *cell, double value)
 {
