@@ -78,6 +78,9 @@ double reproduce_mean(const struct reproduce_report *report,
 		      const struct reproduce_cell *cell);
 double reproduce_deviation(const struct reproduce_report *report,
 			   const struct reproduce_cell *cell);
+/* Where a machine that did something else for a while would spoil a mean. */
+double reproduce_median(const struct reproduce_report *report,
+			const struct reproduce_cell *cell);
 int reproduce_count(const struct reproduce_report *report,
 		    const struct reproduce_cell *cell);
 /* A line below the tables: what a reader must know to believe them.  A line
@@ -90,14 +93,15 @@ void reproduce_note(struct reproduce_report *report, const char *format, ...)
 enum reproduce_verdict {
 	REPRODUCE_HOLDS,
 	REPRODUCE_FAILS,
-	REPRODUCE_UNTESTABLE, /* not by this run, or not at all: `why` says */
+	REPRODUCE_UNTESTABLE, /* not by us: `why` says */
+	REPRODUCE_UNMEASURED, /* not by this run, which left it out */
 };
 
 /* A line of the ledger: what the paper (or we) claim, and what this run says. */
 void reproduce_claim(struct reproduce_report *report, const char *claim,
 		     enum reproduce_verdict verdict, const char *why, ...)
 	__attribute__((format(printf, 4, 5)));
-/* The same from a comparison: a < b holds; untestable where either is NAN.
+/* The same from a comparison: a < b holds; unmeasured where either is NAN.
  * `why` names what is compared. */
 void reproduce_claim_less(struct reproduce_report *report, const char *claim,
 			  double a, double b, const char *why);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_stats.h"
 #include "reproduce_report.h"
 #include "tool.h"
 
@@ -278,6 +279,16 @@ double reproduce_deviation(const struct reproduce_report *report,
 	return reproduce_values_deviation(report_cell_find(report, cell));
 }
 
+double reproduce_median(const struct reproduce_report *report,
+			const struct reproduce_cell *cell)
+{
+	const struct reproduce_values *values = report_cell_find(report, cell);
+
+	if (!values || values->count == 0)
+		return NAN;
+	return bench_spread_of(values->values, values->count).median;
+}
+
 int reproduce_count(const struct reproduce_report *report,
 		    const struct reproduce_cell *cell)
 {
@@ -351,8 +362,7 @@ void reproduce_claim_less(struct reproduce_report *report, const char *claim,
 			  double a, double b, const char *why)
 {
 	if (isnan(a) || isnan(b))
-		reproduce_claim(report, claim, REPRODUCE_UNTESTABLE,
-				"%s: not measured in this run", why);
+		reproduce_claim(report, claim, REPRODUCE_UNMEASURED, "%s", why);
 	else
 		reproduce_claim(report, claim,
 				a < b ? REPRODUCE_HOLDS : REPRODUCE_FAILS,
@@ -365,6 +375,7 @@ const char *reproduce_verdict_name(enum reproduce_verdict verdict)
 		[REPRODUCE_HOLDS] = "holds",
 		[REPRODUCE_FAILS] = "does not hold",
 		[REPRODUCE_UNTESTABLE] = "not testable",
+		[REPRODUCE_UNMEASURED] = "not measured",
 	};
 
 	return names[verdict];

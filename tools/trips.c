@@ -374,8 +374,8 @@ bool trips_peers_open(struct nopal_world *world, const struct trips_link *link,
 	nopal_sim_address(1, TRIPS_SIM_PORT, &peer);
 	return from && to &&
 	       nopal_endpoint_allow(to, peers->plan, NOPAL_ALLOW_CONNECTIONLESS,
-				    peers->callbacks, peers->listener) == 0 &&
-	       nopal_session_open(from, peers->plan, &peer, peers->callbacks,
+				    peers->listens, peers->listener) == 0 &&
+	       nopal_session_open(from, peers->plan, &peer, peers->opens,
 				  peers->opener);
 }
 
@@ -385,7 +385,8 @@ bool trips_simulate(struct trips *trips, const struct trips_link *link)
 	struct trips_side ping = { .trips = trips, .world = world },
 			  pong = { .world = world };
 	struct trips_peers peers = { .plan = trips->plan,
-				     .callbacks = &side_callbacks,
+				     .opens = &side_callbacks,
+				     .listens = &side_callbacks,
 				     .opener = &ping,
 				     .listener = &pong };
 	bool good;

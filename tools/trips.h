@@ -36,7 +36,7 @@ struct trips_link {
 };
 struct trips_peers {
 	struct nopal_plan *plan;
-	const struct nopal_callbacks *callbacks;
+	const struct nopal_callbacks *opens, *listens;
 	void *opener, *listener; /* their `user` */
 };
 /* Host 0 opens a session to host 1 of a fresh world.  False: out of memory. */

@@ -367,7 +367,8 @@ bool volley_simulate(struct volley *volley, const struct trips_link *link)
 				      .world = world },
 			   catches = { .volley = volley, .world = world };
 	struct trips_peers peers = { .plan = volley->plan,
-				     .callbacks = &side_callbacks,
+				     .opens = &side_callbacks,
+				     .listens = &side_callbacks,
 				     .opener = &throws,
 				     .listener = &catches };
 	bool good = world && trips_peers_open(world, link, &peers);
