@@ -109,10 +109,22 @@ static void print_head(const struct reproduce_table *table, FILE *out)
 	fprintf(out, "\n");
 }
 
+/* Is there anything in it, be it the paper's? */
+static bool print_has(const struct reproduce_table *table)
+{
+	for (int row = 0; row < table->row_count; row++)
+		for (int column = 0; column < table->column_count; column++)
+			if (reproduce_values_at(table, row, column))
+				return true;
+	return false;
+}
+
 static void print_table(const struct reproduce_table *table, FILE *out)
 {
 	char text[CELL_BYTES];
 
+	if (!print_has(table))
+		return;
 	print_head(table, out);
 	for (int row = 0; row < table->row_count; row++) {
 		fprintf(out, "  %-*s", print_row_width(table),
