@@ -27,6 +27,17 @@ static const struct gnuplot_kind *gnuplot_kind_of(const char *file)
 	return NULL;
 }
 
+bool gnuplot_knows(const char *program, const char *file)
+{
+	if (gnuplot_kind_of(file) && !strpbrk(file, "\"\\\n"))
+		return true;
+	fprintf(stderr,
+		"%s: %s cannot be plotted\n"
+		"  fix: name a file that ends in .png, .svg or .pdf\n",
+		program, file);
+	return false;
+}
+
 bool gnuplot_draw(const char *program, const char *file,
 		  struct gnuplot_size size, gnuplot_script *script,
 		  const void *what)
@@ -36,13 +47,8 @@ bool gnuplot_draw(const char *program, const char *file,
 	int status = -1;
 	FILE *out;
 
-	if (!kind || strpbrk(file, "\"\\\n")) {
-		fprintf(stderr,
-			"%s: %s cannot be plotted\n"
-			"  fix: name a file that ends in .png, .svg or .pdf\n",
-			program, file);
+	if (!gnuplot_knows(program, file))
 		return false;
-	}
 	before = signal(SIGPIPE, SIG_IGN);
 	out = popen("gnuplot", "w");
 	if (out) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gnuplot.h"
 #include "microprotocol.h"
 #include "reproduce_report.h"
 #include "tool.h"
@@ -128,23 +129,31 @@ static bool reproduce_results(const struct tool_call *call,
 	return (!plot || reproduce_plot(options->report, plot)) && good;
 }
 
+/* No value at all: the machine's doing, or that of --rows and --paths. */
+static enum tool_exit reproduce_nothing(const struct reproduce_report *report)
+{
+	reproduce_print_notes(report, stderr);
+	fprintf(stderr, "nopal reproduce: nothing could be measured\n");
+	return report->refused ? TOOL_SKIPPED : TOOL_FAILED;
+}
+
 static enum tool_exit reproduce_run(const struct tool_call *call)
 {
 	struct reproduce_options options = { 0 };
+	const char *plot = tool_value(call, "plot");
 	const struct reproduction *experiment;
 	int code;
 
 	if (call->word_count == 0)
 		return reproduce_list();
 	experiment = reproduce_find(call->words[0]);
-	if (!experiment || !reproduce_read(call, &options))
+	if (!experiment || !reproduce_read(call, &options) ||
+	    (plot && !gnuplot_knows("nopal reproduce", plot)))
 		return TOOL_BAD_INPUT;
 	options.report = reproduce_report_new(experiment->name);
 	code = experiment->run(&options);
-	if (code == TOOL_GOOD && !reproduce_report_has_values(options.report)) {
-		fprintf(stderr, "nopal reproduce: nothing could be measured\n");
-		code = TOOL_FAILED;
-	}
+	if (code == TOOL_GOOD && !reproduce_report_has_values(options.report))
+		code = reproduce_nothing(options.report);
 	if (code == TOOL_GOOD && !reproduce_results(call, &options))
 		code = TOOL_ENVIRONMENT;
 	reproduce_report_free(options.report);

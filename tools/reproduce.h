@@ -50,8 +50,8 @@ struct reproduction {
 	const char *name;    /* "ctp-table1" */
 	const char *summary; /* one line */
 	const char *time;    /* how long it runs: "3 minutes; --sim 2 s" */
-	/* One of `enum tool_exit`; TOOL_SKIPPED where nothing can be measured
-	 * here, which was said. */
+	/* One of `enum tool_exit`.  Where the machine refuses rows, it goes on
+	 * with the others, says reproduce_refused() and returns TOOL_GOOD. */
 	int (*run)(const struct reproduce_options *options);
 };
 
@@ -86,6 +86,9 @@ int reproduce_count(const struct reproduce_report *report,
 /* A line below the tables: what a reader must know to believe them.  A line
  * that was said before is not said again. */
 void reproduce_note(struct reproduce_report *report, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same: this machine refuses something, and rows are left out for it. */
+void reproduce_refused(struct reproduce_report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* ------------------------------------------------------------- claims ledger */

@@ -278,13 +278,16 @@ static void fig5_claims_wide(const struct reproduce_options *options, int place,
 			     "in the wide area CTP-Bulk cannot deliver on time "
 			     "under significant loss (5 %) what CTP-Audio can",
 			     bulk, audio, why);
-	reproduce_claim_less(options->report, "nor what UDP can", bulk, udp,
-			     why);
+	reproduce_claim_less(options->report,
+			     "in the wide area CTP-Bulk cannot deliver on time "
+			     "under significant loss (5 %) what UDP can",
+			     bulk, udp, why);
 	reproduce_claim_less(options->report,
 			     "CTP-Audio delivers more on time than UDP at 5 %",
 			     udp, audio, why);
 	reproduce_claim_less(
-		options->report, "and at 10 %",
+		options->report,
+		"CTP-Audio delivers more on time than UDP at 10 %",
 		fig5_on_time(options, place, FIG5_UDP, FIG5_MUCH_LOSS),
 		fig5_on_time(options, place, FIG5_AUDIO, FIG5_MUCH_LOSS), why);
 }

@@ -158,9 +158,10 @@ static bool table2_column_run(const struct reproduce_options *options,
 		for (int run = 0; good && run < options->runs; run++)
 			good = table2_test(options, place, column, loss, plan,
 					   run);
-		reproduce_say(options, "%s, %s at %d %%: %.3f ms", place->word,
-			      cell.column, loss,
-			      reproduce_mean(options->report, &cell));
+		if (good)
+			reproduce_say(options, "%s, %s at %d %%: %.3f ms",
+				      place->word, cell.column, loss,
+				      reproduce_mean(options->report, &cell));
 	}
 	nopal_plan_unref(plan);
 	return good;

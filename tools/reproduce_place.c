@@ -31,9 +31,9 @@ bool reproduce_place_open(struct reproduce_place *place,
 	if (world != REPRODUCE_HOSTS ||
 	    hosts_open(&place->hosts, &place->forward, &place->reverse, seed))
 		return true;
-	reproduce_note(options->report,
-		       "no rows over an emulated link: %s; they need root",
-		       place->hosts.why);
+	reproduce_refused(options->report,
+			  "no rows over an emulated link: %s; they need root",
+			  place->hosts.why);
 	return false;
 }
 

@@ -17,27 +17,15 @@
 
 enum { CELL_BYTES = 80, ROW_LEAST = 12, CELL_LEAST = 10, GAP = 2 };
 
-/* Four significant digits, as tables have them. */
-static int print_number(char *text, size_t room, double value)
-{
-	double size = fabs(value);
-	int digits = size >= 1000  ? 0
-		     : size >= 100 ? 1
-		     : size >= 10  ? 2
-		     : size >= 1   ? 3
-				   : 4;
-
-	return snprintf(text, room, "%.*f", digits, value);
-}
-
 static size_t print_pair(char *text, size_t room, double mean, double deviation)
 {
-	size_t used = (size_t)print_number(text, room, mean);
+	size_t used = strlen(reproduce_number(text, room, mean));
 
 	if (isnan(deviation) || used + CELL_LEAST >= room)
 		return used;
 	used += (size_t)snprintf(text + used, room - used, " +- ");
-	return used + (size_t)print_number(text + used, room - used, deviation);
+	return used +
+	       strlen(reproduce_number(text + used, room - used, deviation));
 }
 
 static void print_cell_text(const struct reproduce_values *values, char *text,
@@ -139,6 +127,12 @@ static void print_table(const struct reproduce_table *table, FILE *out)
 	}
 }
 
+void reproduce_print_notes(const struct reproduce_report *report, FILE *out)
+{
+	for (int i = 0; i < report->note_count; i++)
+		fprintf(out, "note: %s\n", report->notes[i]);
+}
+
 void reproduce_print(const struct reproduce_report *report, FILE *out)
 {
 	fprintf(out, "%s: mean +- deviation of our runs [the paper's]\n",
@@ -147,8 +141,7 @@ void reproduce_print(const struct reproduce_report *report, FILE *out)
 		print_table(&report->tables[i], out);
 	if (report->note_count > 0)
 		fprintf(out, "\n");
-	for (int i = 0; i < report->note_count; i++)
-		fprintf(out, "note: %s\n", report->notes[i]);
+	reproduce_print_notes(report, out);
 	fprintf(out, "\nclaims\n");
 	for (int i = 0; i < report->line_count; i++)
 		fprintf(out, "  %-14s %s\n%17s%s\n",

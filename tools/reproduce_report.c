@@ -13,7 +13,11 @@
 #include "reproduce_report.h"
 #include "tool.h"
 
-enum { REPORT_FIRST_VALUES = 16, REPORT_LINE_BYTES = 512 };
+enum {
+	REPORT_FIRST_VALUES = 16,
+	REPORT_LINE_BYTES = 512,
+	REPORT_NUMBER_BYTES = 48,
+};
 
 static void *report_grown(void *array, size_t count, size_t size)
 {
@@ -314,16 +318,24 @@ bool reproduce_report_has_values(const struct reproduce_report *report)
 	return false;
 }
 
+const char *reproduce_number(char *text, size_t room, double value)
+{
+	double size = fabs(value);
+	int digits = size >= 1000  ? 0
+		     : size >= 100 ? 1
+		     : size >= 10  ? 2
+		     : size >= 1   ? 3
+				   : 4;
+
+	snprintf(text, room, "%.*f", digits, value);
+	return text;
+}
+
 /* --------------------------------------------------------- notes and claims */
 
-void reproduce_note(struct reproduce_report *report, const char *format, ...)
+/* Takes over the text. */
+static void report_note(struct reproduce_report *report, char *text)
 {
-	va_list arguments;
-	char *text;
-
-	va_start(arguments, format);
-	text = report_words(format, arguments);
-	va_end(arguments);
 	for (int i = 0; i < report->note_count; i++)
 		if (strcmp(report->notes[i], text) == 0) {
 			free(text);
@@ -333,6 +345,25 @@ void reproduce_note(struct reproduce_report *report, const char *format, ...)
 		report_grown(report->notes, (size_t)report->note_count + 1,
 			     sizeof(*report->notes));
 	report->notes[report->note_count++] = text;
+}
+
+void reproduce_note(struct reproduce_report *report, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	report_note(report, report_words(format, arguments));
+	va_end(arguments);
+}
+
+void reproduce_refused(struct reproduce_report *report, const char *format, ...)
+{
+	va_list arguments;
+
+	report->refused = true;
+	va_start(arguments, format);
+	report_note(report, report_words(format, arguments));
+	va_end(arguments);
 }
 
 static void report_line(struct reproduce_report *report, const char *claim,
@@ -361,12 +392,16 @@ void reproduce_claim(struct reproduce_report *report, const char *claim,
 void reproduce_claim_less(struct reproduce_report *report, const char *claim,
 			  double a, double b, const char *why)
 {
+	char text[REPORT_NUMBER_BYTES], other[REPORT_NUMBER_BYTES];
+
 	if (isnan(a) || isnan(b))
 		reproduce_claim(report, claim, REPRODUCE_UNMEASURED, "%s", why);
 	else
 		reproduce_claim(report, claim,
 				a < b ? REPRODUCE_HOLDS : REPRODUCE_FAILS,
-				"%s: %.4g against %.4g", why, a, b);
+				"%s: %s against %s", why,
+				reproduce_number(text, sizeof(text), a),
+				reproduce_number(other, sizeof(other), b));
 }
 
 const char *reproduce_verdict_name(enum reproduce_verdict verdict)

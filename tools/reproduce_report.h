@@ -39,6 +39,7 @@ struct reproduce_report {
 	struct reproduce_line *lines;
 	char **notes;
 	int table_count, line_count, note_count;
+	bool refused; /* the machine refused something */
 };
 
 struct reproduce_report *reproduce_report_new(const char *name);
@@ -53,8 +54,12 @@ double reproduce_values_deviation(const struct reproduce_values *values);
 bool reproduce_report_has_values(const struct reproduce_report *report);
 const char *reproduce_verdict_name(enum reproduce_verdict verdict);
 
+/* Four significant digits, as tables have them; returns `text`. */
+const char *reproduce_number(char *text, size_t room, double value);
+
 /* reproduce_print.c */
 void reproduce_print(const struct reproduce_report *report, FILE *out);
+void reproduce_print_notes(const struct reproduce_report *report, FILE *out);
 /* reproduce_json.c.  One object.  False: out of memory. */
 bool reproduce_json(const struct reproduce_report *report,
 		    const struct reproduce_options *options, FILE *out);
