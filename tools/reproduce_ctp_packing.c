@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "bench.h"
-#include "bench_stats.h"
 #include "microprotocol.h"
 #include "reproduce_place.h"
 #include "tool.h"
@@ -105,19 +104,6 @@ static void packing_add(const struct packing *packing,
 		reproduce_add(packing->options->report, &cell, value);
 }
 
-/* The median of a run: few trips wait for the processor, and long. */
-static double packing_trip_us(const struct packing *packing, int64_t count)
-{
-	double *us = malloc((size_t)count * sizeof(*us)), median = NAN;
-
-	for (int64_t i = 0; us && i < count; i++)
-		us[i] = (double)packing->trips_ns[i] / NOPAL_MICROSECOND;
-	if (us)
-		median = bench_spread_of(us, (int)count).median;
-	free(us);
-	return median;
-}
-
 static bool packing_live(const struct packing *packing)
 {
 	struct reproduce_place place = { .world = REPRODUCE_LOOPBACK };
@@ -144,10 +130,7 @@ static bool packing_live(const struct packing *packing)
 	if (!reproduce_place_trips(&place, &trips) ||
 	    !reproduce_place_volley(&place, &volley))
 		return false;
-	packing_add(packing, PACKING_TRIP,
-		    trips.done < trips.count
-			    ? NAN
-			    : packing_trip_us(packing, trips.count));
+	packing_add(packing, PACKING_TRIP, reproduce_trips_median_us(&trips));
 	packing_add(packing, PACKING_BANDWIDTH,
 		    volley.done ? (double)PACKING_MESSAGES * PACKING_BYTES *
 					  PACKING_BITS * NOPAL_MICROSECOND /

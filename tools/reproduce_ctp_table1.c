@@ -10,6 +10,7 @@
  * figures for the wide area must be: a round trip of 413 ms alone bounds the former
  * at 24 Mbit/s.  Its UDP figure there, with 28 bytes of headers, is a path of about
  * 63 Mbit/s.  Both come after exchanges that are not counted.
+ * What a composition adds to UDP is the difference of a run's median round trips.
  */
 #include <math.h>
 #include <string.h>
@@ -196,7 +197,7 @@ static int64_t table1_wire_ns(const struct reproduce_place *place,
 	       (int64_t)place->forward.rate_bps;
 }
 
-/* UDP in the simulator is what the link itself takes; the round trip in ms. */
+/* UDP in the simulator is what the link itself takes; the round trip in us. */
 static double table1_udp(const struct reproduce_options *options,
 			 const struct reproduce_place *place, int where)
 {
@@ -214,12 +215,17 @@ static double table1_udp(const struct reproduce_options *options,
 	table1_add(options, where, TABLE1_UDP, TABLE1_ARRIVAL,
 		   table1_mbps(TABLE1_MESSAGES - 1,
 			       (TABLE1_MESSAGES - 1) * one_ns));
-	return ms;
+	return (double)trip_ns / NOPAL_MICROSECOND;
 }
 
-/* The round trip in ms, NAN: an answer stayed out. */
+/* A run's round trips; NAN: an answer stayed out. */
+struct table1_trip {
+	double mean_ms, median_us;
+};
+
 static bool table1_latency(const struct reproduce_place *place, int where,
-			   int row, struct nopal_plan *plan, double *ret_ms)
+			   int row, struct nopal_plan *plan,
+			   struct table1_trip *ret_trip)
 {
 	int64_t trips_ns[TABLE1_TRIPS];
 	struct trips trips = {
@@ -234,7 +240,8 @@ static bool table1_latency(const struct reproduce_place *place, int where,
 
 	if (!reproduce_place_trips(place, &trips))
 		return false;
-	*ret_ms = reproduce_trips_ms(&trips);
+	ret_trip->mean_ms = reproduce_trips_ms(&trips);
+	ret_trip->median_us = reproduce_trips_median_us(&trips);
 	return true;
 }
 
@@ -263,34 +270,33 @@ static bool table1_bandwidth(const struct reproduce_options *options,
 	return true;
 }
 
-/* One run of a row; `udp_ms` is the run's round trip of UDP. */
+/* One run of a row; `udp_us` is the run's round trip of UDP. */
 static bool table1_row(const struct reproduce_options *options,
 		       const struct reproduce_place *place, int where, int row,
-		       double *udp_ms)
+		       double *udp_us)
 {
 	const struct reproduce_protocol *protocol = &table1_rows[row].protocol;
 	struct nopal_plan *plan;
-	double ms = NAN;
+	struct table1_trip trip = { NAN, NAN };
 	bool good;
 
 	if (place->world == REPRODUCE_SIMULATED && protocol->kind == TRIPS_UDP)
-		*udp_ms = table1_udp(options, place, where);
+		*udp_us = table1_udp(options, place, where);
 	if (place->world == REPRODUCE_SIMULATED &&
 	    protocol->kind != TRIPS_CONFIG)
 		return true;
 	good = reproduce_protocol_plan(protocol, &plan) &&
-	       table1_latency(place, where, row, plan, &ms) &&
+	       table1_latency(place, where, row, plan, &trip) &&
 	       table1_bandwidth(options, place, where, row, plan);
 	nopal_plan_unref(plan);
 	if (!good)
 		return false;
-	table1_add(options, where, row, TABLE1_LATENCY, ms);
+	table1_add(options, where, row, TABLE1_LATENCY, trip.mean_ms);
 	if (row == TABLE1_UDP)
-		*udp_ms = ms;
-	else if (!isnan(*udp_ms))
+		*udp_us = trip.median_us;
+	else if (!isnan(*udp_us))
 		table1_add(options, where, row, TABLE1_OVER_UDP,
-			   (ms - *udp_ms) * NOPAL_MILLISECOND /
-				   NOPAL_MICROSECOND);
+			   trip.median_us - *udp_us);
 	return true;
 }
 
@@ -305,7 +311,7 @@ static bool table1_round(const struct reproduce_options *options, int where,
 			 int run)
 {
 	struct reproduce_place place;
-	double udp_ms = NAN;
+	double udp_us = NAN;
 	bool good;
 
 	if (!reproduce_place_open(&place, options, table1_places[where].world,
@@ -315,7 +321,7 @@ static bool table1_round(const struct reproduce_options *options, int where,
 	good = true;
 	for (int row = 0; row < TABLE1_ROWS && good; row++)
 		if (table1_wanted(options, row))
-			good = table1_row(options, &place, where, row, &udp_ms);
+			good = table1_row(options, &place, where, row, &udp_us);
 	reproduce_place_close(&place, options);
 	return good;
 }

@@ -3,7 +3,9 @@
  * reproduce_place.c -- where an experiment's two sides are.
  */
 #include <math.h>
+#include <stdlib.h>
 
+#include "bench_stats.h"
 #include "microprotocol.h"
 #include "reproduce_place.h"
 #include "tool.h"
@@ -117,6 +119,18 @@ bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
 	if (*ret_plan)
 		nopal_plan_interpret(*ret_plan);
 	return *ret_plan != NULL;
+}
+
+double reproduce_trips_median_us(const struct trips *trips)
+{
+	double *us = malloc((size_t)trips->count * sizeof(*us)), median = NAN;
+
+	for (int64_t i = 0; us && i < trips->count; i++)
+		us[i] = (double)trips->trips_ns[i] / NOPAL_MICROSECOND;
+	if (us && trips->done == trips->count)
+		median = bench_spread_of(us, (int)trips->count).median;
+	free(us);
+	return median;
 }
 
 double reproduce_trips_ms(const struct trips *trips)

@@ -54,5 +54,8 @@ bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
 
 /* The mean of trips, in milliseconds; NAN where an answer stayed out. */
 double reproduce_trips_ms(const struct trips *trips);
+/* Their median, in microseconds: what a machine that did something else did to few
+ * of them is not in it.  NAN as above. */
+double reproduce_trips_median_us(const struct trips *trips);
 
 #endif
