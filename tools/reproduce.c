@@ -153,7 +153,7 @@ static enum tool_exit reproduce_run(const struct tool_call *call)
 	options.report = reproduce_report_new(experiment->name);
 	code = experiment->run(&options);
 	if (code == TOOL_GOOD && !reproduce_report_has_values(options.report))
-		code = reproduce_nothing(options.report);
+		code = (int)reproduce_nothing(options.report);
 	if (code == TOOL_GOOD && !reproduce_results(call, &options))
 		code = TOOL_ENVIRONMENT;
 	reproduce_report_free(options.report);
