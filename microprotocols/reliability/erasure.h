@@ -31,6 +31,8 @@ struct nopal__erasure {
 	uint32_t sources;	/* k of a full block */
 	uint32_t parities;	/* p */
 	uint8_t *tables, *work; /* in the memory given at init */
+	uint8_t *pattern;	/* symbols that `work` has tables for ... */
+	uint32_t known;		/* ... so many; 0: it has none */
 };
 
 /* What is there of a block, and what is wanted of it. */
@@ -50,11 +52,12 @@ size_t nopal__erasure_memory(int code, uint32_t sources, uint32_t parities);
 void nopal__erasure_init(struct nopal__erasure *erasure, int code,
 			 uint32_t sources, uint32_t parities, void *memory);
 /* The first `rows` parity symbols over `sources` <= k sources. */
-void nopal__erasure_encode(const struct nopal__erasure *erasure,
-			   uint32_t sources, uint32_t rows, uint32_t length,
+void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources,
+			   uint32_t rows, uint32_t length,
 			   uint8_t *const *source, uint8_t *const *parity);
-/* False where the symbols do not determine the missing ones. */
-bool nopal__erasure_rebuild(const struct nopal__erasure *erasure,
+/* False where the symbols do not determine the missing ones.  What a pattern of
+ * losses needs is kept for the next block that has the same. */
+bool nopal__erasure_rebuild(struct nopal__erasure *erasure,
 			    const struct nopal__erasure_task *task);
 
 /* to ^= from, a word at a time. */

@@ -16,7 +16,8 @@ bool nopal__erasure_has_cauchy(void)
 }
 
 /* Tables of a full block; then, for a short block or a rebuild: its tables, its
- * coefficients, and two square matrices no larger than these. */
+ * coefficients, and two square matrices no larger than these; and the symbols
+ * that these are for. */
 size_t nopal__erasure_memory(int code, uint32_t sources, uint32_t parities)
 {
 	enum { TABLES = 2, MATRICES = 3 };
@@ -24,7 +25,8 @@ size_t nopal__erasure_memory(int code, uint32_t sources, uint32_t parities)
 
 	if (code == NOPAL__XOR)
 		return 0;
-	return coefficients * (TABLES * ERASURE_TABLE_BYTES + MATRICES);
+	return coefficients * (TABLES * ERASURE_TABLE_BYTES + MATRICES) +
+	       sources;
 }
 
 /* Row of a parity symbol, column of a source: as gf_gen_cauchy1_matrix() has
@@ -60,13 +62,14 @@ void nopal__erasure_init(struct nopal__erasure *erasure, int code,
 					    .parities = parities };
 	if (code == NOPAL__XOR)
 		return;
-	erasure->tables = memory;
+	erasure->pattern = memory;
+	erasure->tables = erasure->pattern + sources;
 	erasure->work = erasure->tables + most * ERASURE_TABLE_BYTES;
 	erasure_fill(erasure, sources, parities, erasure->tables);
 }
 
-void nopal__erasure_encode(const struct nopal__erasure *erasure,
-			   uint32_t sources, uint32_t rows, uint32_t length,
+void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources,
+			   uint32_t rows, uint32_t length,
 			   uint8_t *const *source, uint8_t *const *parity)
 {
 	uint8_t *tables = erasure->tables;
@@ -79,6 +82,7 @@ void nopal__erasure_encode(const struct nopal__erasure *erasure,
 	}
 	if (sources != erasure->sources) {
 		tables = erasure->work;
+		erasure->known = 0;
 		erasure_fill(erasure, sources, rows, tables);
 	}
 	ec_encode_data((int)length, (int)sources, (int)rows, tables,
@@ -143,32 +147,52 @@ static void erasure_row(const struct nopal__erasure *erasure,
 				task->index[symbol]);
 }
 
-static bool erasure_rebuild_cauchy(const struct nopal__erasure *erasure,
-				   const struct nopal__erasure_task *task)
+/* Does `work` have the tables for these symbols already?  Those that are there say
+ * which are missing. */
+static bool erasure_knows(const struct nopal__erasure *erasure,
+			  const struct nopal__erasure_task *task)
+{
+	return erasure->known == task->sources &&
+	       memcmp(erasure->pattern, task->index, task->sources) == 0;
+}
+
+static bool erasure_solve(struct nopal__erasure *erasure,
+			  const struct nopal__erasure_task *task)
 {
 	size_t most = (size_t)erasure->sources * erasure->parities;
-	uint8_t *tables = erasure->work;
-	uint8_t *matrix = tables + most * ERASURE_TABLE_BYTES;
+	uint8_t *matrix = erasure->work + most * ERASURE_TABLE_BYTES;
 	uint8_t *square = matrix + most;
 	uint8_t *inverse = square + most;
 	uint32_t row;
 
+	erasure->known = 0;
 	erasure_equations(erasure, task, square);
 	if (gf_invert_matrix(square, inverse, (int)task->missing) != 0)
 		return false;
 	for (row = 0; row < task->missing; row++)
 		erasure_row(erasure, task, inverse + row * task->missing,
 			    matrix + row * task->sources);
-	ec_init_tables((int)task->sources, (int)task->missing, matrix, tables);
+	ec_init_tables((int)task->sources, (int)task->missing, matrix,
+		       erasure->work);
+	memcpy(erasure->pattern, task->index, task->sources);
+	erasure->known = task->sources;
+	return true;
+}
+
+static bool erasure_rebuild_cauchy(struct nopal__erasure *erasure,
+				   const struct nopal__erasure_task *task)
+{
+	if (!erasure_knows(erasure, task) && !erasure_solve(erasure, task))
+		return false;
 	ec_encode_data((int)task->length, (int)task->sources,
-		       (int)task->missing, tables,
+		       (int)task->missing, erasure->work,
 		       (uint8_t **)(uintptr_t)task->symbol,
 		       (uint8_t **)(uintptr_t)task->rebuilt);
 	nopal__isal_done();
 	return true;
 }
 
-bool nopal__erasure_rebuild(const struct nopal__erasure *erasure,
+bool nopal__erasure_rebuild(struct nopal__erasure *erasure,
 			    const struct nopal__erasure_task *task)
 {
 	if (!task->missing || task->missing > erasure->parities ||

@@ -26,8 +26,8 @@ void nopal__erasure_init(struct nopal__erasure *erasure, int code,
 					    .parities = parities };
 }
 
-void nopal__erasure_encode(const struct nopal__erasure *erasure,
-			   uint32_t sources, uint32_t rows, uint32_t length,
+void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources,
+			   uint32_t rows, uint32_t length,
 			   uint8_t *const *source, uint8_t *const *parity)
 {
 	(void)erasure;
@@ -35,7 +35,7 @@ void nopal__erasure_encode(const struct nopal__erasure *erasure,
 		nopal__xor_sum(parity[0], source, sources, length);
 }
 
-bool nopal__erasure_rebuild(const struct nopal__erasure *erasure,
+bool nopal__erasure_rebuild(struct nopal__erasure *erasure,
 			    const struct nopal__erasure_task *task)
 {
 	if (erasure->code != NOPAL__XOR || task->missing != 1)
