@@ -18,11 +18,12 @@
 enum { NOPAL__BLOCK_WORD_BITS = 64 };
 
 struct nopal__block {
-	uint64_t number;  /* 0: not used yet */
-	uint32_t sources; /* k of this block; 0 until parity tells */
-	uint32_t length;  /* bytes of a symbol; 0 until parity tells */
-	uint32_t arrived; /* symbols that are stored */
-	bool closed;	  /* no use for more */
+	uint64_t number;   /* 0: not used yet */
+	uint32_t sources;  /* k of this block; 0 until parity tells */
+	uint32_t parities; /* that were made of it, likewise */
+	uint32_t length;   /* bytes of a symbol; 0 until parity tells */
+	uint32_t arrived;  /* symbols that are stored */
+	bool closed;	   /* no use for more */
 	uint64_t present[(NOPAL__ERASURE_MOST + 1) / NOPAL__BLOCK_WORD_BITS];
 	uint32_t *used;	  /* bytes of each symbol stored */
 	uint8_t *index;	  /* which symbol it is: parity from k on */
@@ -81,16 +82,19 @@ static inline bool nopal__block_wants(const struct nopal__block *block,
 /* Parity says what its block is like.  All must say the same, and no source may
  * be there that such a block does not have. */
 static inline bool nopal__block_agree(struct nopal__block *block,
-				      uint32_t sources, uint32_t length)
+				      uint32_t sources, uint32_t parities,
+				      uint32_t length)
 {
 	uint32_t i;
 
 	if (block->sources)
-		return sources == block->sources && length == block->length;
+		return sources == block->sources &&
+		       parities == block->parities && length == block->length;
 	for (i = 0; i < block->arrived; i++)
 		if (block->index[i] >= sources || block->used[i] > length)
 			return false;
 	block->sources = sources;
+	block->parities = parities;
 	block->length = length;
 	return true;
 }

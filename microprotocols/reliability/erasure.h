@@ -49,12 +49,18 @@ struct nopal__erasure_task {
 bool nopal__erasure_has_cauchy(void);
 /* Bytes of memory that nopal__erasure_init wants; may be 0. */
 size_t nopal__erasure_memory(int code, uint32_t sources, uint32_t parities);
+/* Without memory the code knows its shape alone; it codes nothing but xor. */
 void nopal__erasure_init(struct nopal__erasure *erasure, int code,
 			 uint32_t sources, uint32_t parities, void *memory);
 /* The first `rows` parity symbols over `sources` <= k sources. */
 void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources,
 			   uint32_t rows, uint32_t length,
 			   uint8_t *const *source, uint8_t *const *parity);
+/* The memory that it was given, or NULL. */
+static inline void *nopal__erasure_given(const struct nopal__erasure *erasure)
+{
+	return erasure->pattern;
+}
 /* False where the symbols do not determine the missing ones.  What a pattern of
  * losses needs is kept for the next block that has the same. */
 bool nopal__erasure_rebuild(struct nopal__erasure *erasure,

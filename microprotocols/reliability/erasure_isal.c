@@ -60,7 +60,7 @@ void nopal__erasure_init(struct nopal__erasure *erasure, int code,
 	*erasure = (struct nopal__erasure){ .code = code,
 					    .sources = sources,
 					    .parities = parities };
-	if (code == NOPAL__XOR)
+	if (code == NOPAL__XOR || !memory)
 		return;
 	erasure->pattern = memory;
 	erasure->tables = erasure->pattern + sources;

@@ -21,30 +21,50 @@ struct forward_error_correction_parameters {
 	int64_t n, k, code, flush_ns, blocks;
 };
 
-enum { FEC_BLOCK, FEC_INDEX, FEC_ACK_FLOOR }; /* attributes */
-enum { FEC_PLAYOUT_DELAY };		      /* shared variables */
-enum { FEC_PARITY };			      /* kinds */
-enum { FEC_FLUSH };			      /* timers */
+/* attributes */
+enum { FEC_BLOCK, FEC_INDEX, FEC_ACK_FLOOR, FEC_REPAIR_GROUP };
+/* shared variables */
+enum {
+	FEC_PLAYOUT_DELAY,
+	FEC_BLOCK_SEGMENTS,
+	FEC_PARITY_SEGMENTS,
+	FEC_RESENDS_WAIT,
+	FEC_GROUPS_SETTLED,
+};
+enum { FEC_PARITY }; /* kinds */
+enum { FEC_FLUSH };  /* timers */
 
 struct forward_error_correction {
-	uint64_t number;	      /* of the block that departures join */
+	uint32_t room; /* bytes of a symbol, at most */
+	struct nopal__erasure erasure;
+
+	/* the block that departures join */
+	uint64_t number;
 	uint32_t members;	      /* that it has */
-	uint32_t room;		      /* bytes of a symbol, at most */
-	struct nopal_handle *member;  /* k places */
+	uint32_t parities;	      /* that will be made of it */
+	struct nopal_handle *member;  /* k places; while there are any */
 	struct nopal__block outgoing; /* the members, packed */
-	uint64_t newest;	      /* block that arrived */
+	struct nopal_queue unsettled; /* parity that may still arrive */
+
+	/* blocks that arrive */
+	uint64_t newest;
 	uint32_t strays; /* arrivals in a row that were far from it */
 	struct nopal__block
 		*blocks;  /* as many as `blocks` says; on first use */
 	uint8_t *rebuilt; /* n - k symbols; on first use */
-	struct nopal__erasure erasure;
 };
 
+/* The tables of the code are there; false: over budget. */
+bool nopal__fec_has_code(struct nopal_session *session,
+			 const struct nopal_part *part);
 /* An empty block; its memory stays with it.  NULL: over budget. */
 struct nopal__block *nopal__fec_begin(struct nopal_session *session,
 				      const struct nopal_part *part,
 				      struct nopal__block *block,
 				      uint64_t number);
+/* Its memory does not stay. */
+void nopal__fec_forget(struct nopal_session *session,
+		       struct nopal__block *block);
 /* Puts a segment into the next place of a block; returns its bytes there, or 0.
  * The block does not count it yet. */
 uint32_t nopal__fec_pack(struct nopal_session *session,
@@ -52,11 +72,23 @@ uint32_t nopal__fec_pack(struct nopal_session *session,
 			 struct nopal_segment *segment,
 			 const struct nopal__block *block);
 
+/* A segment joins the block, and begins one where there is none; false: over
+ * budget. */
+bool nopal__fec_join(struct nopal_session *session,
+		     const struct nopal_part *part,
+		     struct nopal_segment *segment);
 /* Makes the parity of the members and lets them go; parity leaves by `leave`. */
 void nopal__fec_close_block(struct nopal_session *session,
 			    const struct nopal_part *part,
 			    void (*leave)(struct nopal_session *session,
 					  struct nopal_segment *segment));
+
+/* Says of which blocks all parity has arrived or never will, to those who wait. */
+void nopal__fec_settle(struct nopal_session *session,
+		       const struct nopal_part *part);
+/* Gives back what the next block makes again. */
+void nopal__fec_sender_rest(struct nopal_session *session,
+			    const struct nopal_part *part);
 
 /* The block of an arriving segment; NULL when it is too old, out of reach, has
  * no use for more, or memory is short. */
@@ -69,5 +101,8 @@ void nopal__fec_arrived(struct nopal_session *session,
 			const struct nopal_part *part,
 			struct nopal__block *block, uint32_t index,
 			uint32_t bytes);
+/* Gives back what the next arrival makes again. */
+void nopal__fec_receiver_rest(struct nopal_session *session,
+			      const struct nopal_part *part);
 
 #endif

@@ -9,6 +9,9 @@
  * fewer: a stray number must not make all others old. */
 enum { FEC_STRAYS = 8 };
 
+/* A session is quiet for longer than this before it rests. */
+static const int64_t FEC_QUIET_NS = 200 * NOPAL_MILLISECOND;
+
 /* Is the block one that can come next, or one of the last? */
 static bool fec_is_near(struct forward_error_correction *self, uint64_t number,
 			uint64_t blocks)
@@ -121,7 +124,7 @@ static void fec_rebuild(struct nopal_session *session,
 	if (!self->rebuilt)
 		self->rebuilt = nopal_alloc(
 			session, (size_t)self->erasure.parities * self->room);
-	if (!self->rebuilt)
+	if (!self->rebuilt || !nopal__fec_has_code(session, part))
 		return;
 	nopal__block_pad(block, symbol);
 	for (i = 0; i < task.missing; i++)
@@ -143,4 +146,32 @@ void nopal__fec_arrived(struct nopal_session *session,
 		fec_rebuild(session, part, block);
 	else if (block->arrived == self->erasure.sources)
 		block->closed = true; /* all k sources of a full block */
+}
+
+/* Parity of the newest block may still come where the sender waits for more
+ * segments as long as that. */
+void nopal__fec_receiver_rest(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	const struct forward_error_correction_parameters *set =
+		nopal_parameters(part);
+	struct forward_error_correction *self = nopal_state(session, part);
+	bool kept = false;
+	int64_t i;
+
+	nopal_free(session, self->rebuilt);
+	self->rebuilt = NULL;
+	for (i = 0; self->blocks && i < set->blocks; i++) {
+		struct nopal__block *block = &self->blocks[i];
+
+		if (block->number == self->newest && !block->closed &&
+		    set->flush_ns >= FEC_QUIET_NS)
+			kept = true;
+		else
+			nopal__fec_forget(session, block);
+	}
+	if (kept)
+		return;
+	nopal_free(session, self->blocks);
+	self->blocks = NULL;
 }

@@ -5,6 +5,25 @@
  */
 #include "fec.h"
 
+bool nopal__fec_has_code(struct nopal_session *session,
+			 const struct nopal_part *part)
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+	struct nopal__erasure *code = &self->erasure;
+	size_t bytes = nopal__erasure_memory(code->code, code->sources,
+					     code->parities);
+	void *memory;
+
+	if (!bytes || code->tables)
+		return true;
+	memory = nopal_alloc(session, bytes);
+	if (!memory)
+		return false;
+	nopal__erasure_init(code, code->code, code->sources, code->parities,
+			    memory);
+	return true;
+}
+
 struct nopal__block *nopal__fec_begin(struct nopal_session *session,
 				      const struct nopal_part *part,
 				      struct nopal__block *block,
@@ -23,6 +42,16 @@ struct nopal__block *nopal__fec_begin(struct nopal_session *session,
 	}
 	nopal__block_reset(block, number);
 	return block;
+}
+
+void nopal__fec_forget(struct nopal_session *session,
+		       struct nopal__block *block)
+{
+	nopal_free(session, block->used); /* its memory begins there */
+	*block = (struct nopal__block){
+		.number = block->closed ? block->number : 0,
+		.closed = block->closed,
+	};
 }
 
 /* The acknowledgement that rides on a departure is not part of the segment:
@@ -97,7 +126,7 @@ static struct nopal_segment *fec_parity_new(struct nopal_session *session,
 	head = (struct nopal_writer){ .at = bytes,
 				      .end = bytes + FEC_HEAD_BYTES };
 	nopal_write(&head, self->members, 1);
-	nopal_write(&head, self->members + self->erasure.parities, 1);
+	nopal_write(&head, self->members + self->parities, 1);
 	nopal_write(&head, length, FEC_LENGTH_BYTES);
 	*ret_symbol = bytes + FEC_HEAD_BYTES;
 	return segment;
@@ -110,13 +139,15 @@ static uint32_t fec_make_parity(struct nopal_session *session,
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 	uint8_t *source[NOPAL__ERASURE_MOST], *symbol[NOPAL__ERASURE_MOST];
-	uint32_t length = fec_pack_members(session, part, source);
-	uint32_t rows;
+	uint32_t length, rows;
 
+	if (!self->parities || !nopal__fec_has_code(session, part))
+		return 0;
+	length = fec_pack_members(session, part, source);
 	if (!length || FEC_HEAD_BYTES + length >
 			       nopal_control_limit(session, part, FEC_PARITY))
 		return 0;
-	for (rows = 0; rows < self->erasure.parities; rows++) {
+	for (rows = 0; rows < self->parities; rows++) {
 		parity[rows] = fec_parity_new(session, part, rows, length,
 					      &symbol[rows]);
 		if (!parity[rows])
@@ -125,6 +156,58 @@ static uint32_t fec_make_parity(struct nopal_session *session,
 	nopal__erasure_encode(&self->erasure, self->members, rows, length,
 			      source, symbol);
 	return rows;
+}
+
+/* How much parity the next block gets: as much as the code has, or as a policy
+ * says. */
+static uint32_t fec_parities(struct nopal_session *session,
+			     const struct nopal_part *part)
+{
+	const struct forward_error_correction *self =
+		nopal_state(session, part);
+	int64_t wanted = nopal_shared(session, part, FEC_PARITY_SEGMENTS);
+
+	if (wanted <= 0)
+		return 0;
+	return wanted < self->erasure.parities ? (uint32_t)wanted
+					       : self->erasure.parities;
+}
+
+bool nopal__fec_join(struct nopal_session *session,
+		     const struct nopal_part *part,
+		     struct nopal_segment *segment)
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+
+	if (!self->member)
+		self->member = nopal_alloc(
+			session, self->erasure.sources * sizeof(*self->member));
+	if (!self->member)
+		return false;
+	if (!self->members)
+		self->parities = fec_parities(session, part);
+	nopal_set(segment, part, FEC_BLOCK, self->number);
+	nopal_set(segment, part, FEC_INDEX, self->members);
+	nopal_set(segment, part, FEC_REPAIR_GROUP, self->number);
+	self->member[self->members++] = segment->handle;
+	return true;
+}
+
+/* Parity leaves in the order of blocks, so the first that may still arrive tells
+ * of all.  One that there was no room to remember is taken for settled. */
+void nopal__fec_settle(struct nopal_session *session,
+		       const struct nopal_part *part)
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+	uint64_t open = self->number;
+	const struct nopal_segment *first;
+
+	while ((first = nopal_queue_first(session, &self->unsettled)) != NULL &&
+	       first->done)
+		nopal_queue_pop(&self->unsettled);
+	if (first)
+		open = nopal_get(first, part, FEC_BLOCK);
+	nopal_share(session, part, FEC_GROUPS_SETTLED, (int64_t)open - 1);
 }
 
 /* The next block is open before anything is let go: what is let go may come
@@ -149,6 +232,28 @@ void nopal__fec_close_block(struct nopal_session *session,
 	}
 	self->members = 0;
 	self->number++;
+	if (nopal_shared(session, part, FEC_RESENDS_WAIT)) {
+		for (i = 0; i < rows; i++)
+			nopal_queue_push(session, &self->unsettled, parity[i]);
+		nopal__fec_settle(session, part);
+	}
 	for (i = 0; i < rows; i++)
 		leave(session, parity[i]);
+}
+
+void nopal__fec_sender_rest(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	struct forward_error_correction *self = nopal_state(session, part);
+	struct nopal__erasure *code = &self->erasure;
+
+	if (self->members)
+		return;
+	nopal_free(session, self->member);
+	self->member = NULL;
+	nopal__fec_forget(session, &self->outgoing);
+	nopal_queue_rest(session, &self->unsettled);
+	nopal_free(session, nopal__erasure_given(code));
+	nopal__erasure_init(code, code->code, code->sources, code->parities,
+			    NULL);
 }

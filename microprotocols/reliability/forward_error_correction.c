@@ -7,18 +7,28 @@
  * Differs:   closes an incomplete block after `flush`, or after half the playout
  *            delay where that is shorter, so that parity is not too late to
  *            help; codes over what arrives (attributes and body), so that a
- *            rebuilt segment is the segment; a block's shape may not change.
+ *            rebuilt segment is the segment.  Of the n - k parity segments that
+ *            the code has, a block gets as many as a policy says when it begins;
+ *            without a policy, all.  A block's shape may not change.
+ *            Any k of a block's segments give all its k, whoever else resends:
+ *            what was rebuilt is acknowledged like what arrived.  That and when
+ *            a loss is resent is the contract of retransmit, parameter `arq`.
  * Needs:     segment_numbers.
  * Provides:  redundancy (exclusive).
  * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_FROM_NET, CLOSE_SESSION.
+ * Handles:   SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_DONE, CLOSE_SESSION.
  * Raises:    SEGMENT_TO_NET, SEGMENT_FROM_NET.
  * Holds:     deallocate: keeps a segment until parity is made of its block.
  * Wire:      fec_block, 2 bytes, and fec_index, 1 byte, on data and parity; kind
  *            parity: sources of the block (1), symbols of the block (1), length
  *            of a symbol (2), a symbol.
- * Shares:    reads playout_delay_ns (optional, 0): bounds `flush`.
- * Parameters: n (default 5): segments of a block, parity included;
+ * Shares:    reads playout_delay_ns (optional, 0): bounds `flush`;
+ *            reads parity_segments (optional, 255): parity of blocks to come;
+ *            reads resends_wait (optional, 0): 1, somebody asks for
+ *            repair_groups_settled; writes block_segments: k; writes
+ *            repair_groups_settled: of blocks up to this one all parity arrived
+ *            or never will.
+ * Parameters: n (default 5): segments of a block, parity included, at most;
  *            k (default 4): data segments of a block;
  *            code (default xor): xor for one parity segment, or cauchy;
  *            flush (default 20ms): age at which an incomplete block is closed;
@@ -67,10 +77,9 @@ forward_error_correction_on_send(struct nopal_session *session,
 
 	if (segment->departures != 1)
 		return NOPAL_CONTINUE;
-	nopal_set(segment, part, FEC_BLOCK, self->number);
-	nopal_set(segment, part, FEC_INDEX, self->members);
-	self->member[self->members++] = segment->handle;
-	if (self->members == self->erasure.sources)
+	if (!nopal__fec_join(session, part, segment))
+		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+	else if (self->members == self->erasure.sources)
 		nopal__fec_close_block(session, part,
 				       nopal_queue_SEGMENT_TO_NET);
 	else if (self->members == 1)
@@ -121,16 +130,28 @@ forward_error_correction_on_parity(struct nopal_session *session,
 	struct nopal__block *block;
 
 	if (!nopal_read_complete(&reader) || length <= FEC_LENGTH_BYTES ||
-	    !sources || sources > k || symbols != sources + parities ||
-	    index < k || index >= k + parities)
+	    !sources || sources > k || symbols <= sources ||
+	    symbols > sources + parities || index < k ||
+	    index >= k + symbols - sources)
 		return NOPAL_CONTINUE;
 	block = nopal__fec_find(session, part,
 				nopal_get(segment, part, FEC_BLOCK));
 	if (!block || length > block->room || nopal__block_has(block, index) ||
-	    !nopal__block_agree(block, sources, length))
+	    !nopal__block_agree(block, sources, symbols - sources, length))
 		return NOPAL_CONTINUE;
 	memcpy(nopal__block_symbol(block, block->arrived), symbol, length);
 	nopal__fec_arrived(session, part, block, index, length);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+forward_error_correction_on_settled(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    struct nopal_segment *segment)
+{
+	(void)segment;
+	if (nopal_shared(session, part, FEC_RESENDS_WAIT))
+		nopal__fec_settle(session, part);
 	return NOPAL_CONTINUE;
 }
 
@@ -149,18 +170,20 @@ static int forward_error_correction_open(struct nopal_session *session,
 {
 	const struct forward_error_correction_parameters *set = fec_set(part);
 	struct forward_error_correction *self = nopal_state(session, part);
-	uint32_t k = (uint32_t)set->k, parities = (uint32_t)(set->n - set->k);
-	size_t bytes = nopal__erasure_memory((int)set->code, k, parities);
-	void *memory = bytes ? nopal_alloc(session, bytes) : NULL;
 
 	self->number = FEC_FIRST_BLOCK;
 	self->room = nopal_pack_limit(session) + FEC_LENGTH_BYTES;
-	self->member = nopal_alloc(session, k * sizeof(*self->member));
-	if (!self->member || (bytes && !memory))
-		return -1;
-	nopal__erasure_init(&self->erasure, (int)set->code, k, parities,
-			    memory);
+	nopal__erasure_init(&self->erasure, (int)set->code, (uint32_t)set->k,
+			    (uint32_t)(set->n - set->k), NULL);
+	nopal_share(session, part, FEC_BLOCK_SEGMENTS, set->k);
 	return 0;
+}
+
+static void forward_error_correction_rest(struct nopal_session *session,
+					  const struct nopal_part *part)
+{
+	nopal__fec_sender_rest(session, part);
+	nopal__fec_receiver_rest(session, part);
 }
 
 static void forward_error_correction_validate(const void *parameters,
@@ -193,7 +216,8 @@ static void forward_error_correction_validate(const void *parameters,
 
 static const struct nopal_parameter forward_error_correction_table[] = {
 	FEC_PARAMETER("n", n, NOPAL_COUNT, "5", "2", "255",
-		      "segments of a block, parity included", .wire = true),
+		      "segments of a block, parity included, at most",
+		      .wire = true),
 	FEC_PARAMETER("k", k, NOPAL_COUNT, "4", "1", "254",
 		      "data segments of a block", .wire = true),
 	FEC_PARAMETER("code", code, NOPAL_WORD, "xor", NULL, NULL,
@@ -220,6 +244,10 @@ static const struct nopal_attribute forward_error_correction_attributes[] = {
 			.doc = "its place in the block; parity from k on" },
 	[FEC_ACK_FLOOR] = { .name = "ack_floor",
 			    .access = NOPAL_READ_OPTIONAL },
+	[FEC_REPAIR_GROUP] = { .name = "repair_group",
+			       .access = NOPAL_WRITE,
+			       .doc = "of what it is repaired with; 0: "
+				      "nothing" },
 	{ 0 },
 };
 
@@ -231,6 +259,8 @@ static const struct nopal_binding forward_error_correction_bindings[] = {
 		 .after = "duplicate_filter"),
 	NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_parity,
 		 .kinds = NOPAL_OWN_KIND + FEC_PARITY),
+	NOPAL_ON(SEGMENT_DONE, forward_error_correction_on_settled,
+		 .kinds = NOPAL_OWN_KIND + FEC_PARITY),
 	NOPAL_ON(CLOSE_SESSION, forward_error_correction_on_close,
 		 .before = "connection"),
 	{ 0 },
@@ -239,6 +269,21 @@ static const struct nopal_binding forward_error_correction_bindings[] = {
 static const struct nopal_relation forward_error_correction_needs[] = {
 	{ "segment_numbers",
 	  "a rebuilt segment and its late original must be known as one" },
+	{ 0 },
+};
+
+static const struct nopal_shared forward_error_correction_shared[] = {
+	[FEC_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0,
+				"bounds flush" },
+	[FEC_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1,
+				 "sources of a block" },
+	[FEC_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL,
+				  NOPAL__ERASURE_MOST,
+				  "parity that blocks to come get" },
+	[FEC_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
+			       "1: what may be repaired is not resent" },
+	[FEC_GROUPS_SETTLED] = { "repair_groups_settled", NOPAL_WRITE, 0,
+				 "of blocks up to this no parity will come" },
 	{ 0 },
 };
 
@@ -264,6 +309,7 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.name = "forward_error_correction",
 	.family = "reliability",
 	.summary = "send parity so that losses need no resend",
+	.wire_version = 1, /* 0: every block had n - k parity segments */
 	.provides =
 		(const struct nopal_role[]){ { "redundancy", true }, { 0 } },
 	.needs = forward_error_correction_needs,
@@ -271,10 +317,7 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.parameters = forward_error_correction_table,
 	.validate = forward_error_correction_validate,
 	.attributes = forward_error_correction_attributes,
-	.shared = (const struct nopal_shared[]){ { "playout_delay_ns",
-						   NOPAL_READ_OPTIONAL, 0,
-						   "bounds flush" },
-						 { 0 } },
+	.shared = forward_error_correction_shared,
 	.kinds = forward_error_correction_kinds,
 	.holds = forward_error_correction_holds,
 	.timers = forward_error_correction_timers,
@@ -283,4 +326,5 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 					 NULL },
 	.state_size = sizeof(struct forward_error_correction),
 	.open = forward_error_correction_open,
+	.rest = forward_error_correction_rest,
 };

@@ -12,32 +12,58 @@
  *            While the network has room and nothing else to carry, a resend
  *            leaves with copies: at the end of a transfer what is lost again
  *            costs a round trip each time, and the room costs nothing.
+ *            Beside redundancy, `arq` says when a loss is resent:
+ *            always: as soon as it is reported.  All arrives; redundancy saves
+ *            round trips where it is quicker, and no resends.
+ *            unrepaired: when redundancy can no longer repair it, which is when
+ *            the fate of all that could is known and the segment is missing
+ *            still.  All arrives as well, with fewer resends; what redundancy
+ *            cannot repair comes later by the time it took to know.  Overdue
+ *            segments wait likewise, and redundancy never waits for resends, so
+ *            that neither waits for ever.  Without redundancy it is `always`.
+ *            never: redundancy repairs what it can, and the rest is missing;
+ *            that composition has no retransmit, and check says so.
  * Needs:     acknowledgement, segment_numbers.
  * Provides:  reliability.
  * Excludes:  lossy_order (what it skips would be sent again for nothing).
  * Handles:   SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            SEGMENT_RECEIVED.
+ *            SEGMENT_RECEIVED, TURN_END.
  * Raises:    SEGMENT_RESEND, SESSION_BROKEN.
  * Holds:     send, done, deallocate: keeps the segment until the peer has it.
  * Wire:      nothing.
  * Shares:    writes reliability_unmet: 1, an unseen segment is still needed;
- *            reads app_limited (optional, 0): 1, nothing else waits to leave.
+ *            writes resends_wait: 1, `arq` is unrepaired;
+ *            reads app_limited (optional, 0): 1, nothing else waits to leave;
+ *            reads repair_groups_settled (optional, all): of groups up to this
+ *            one nothing more can be repaired.
  * Parameters: attempts (default 16): how often one segment may be overdue;
- *            copies (default 0): of a resend, where nothing else waits.
+ *            copies (default 0): of a resend, where nothing else waits;
+ *            arq (default always): when to resend beside redundancy: always,
+ *            unrepaired, or never.
  */
 #include "microprotocol.h"
 
 struct retransmit_parameters {
-	int64_t attempts, copies;
+	int64_t attempts, copies, arq;
 };
+
+enum { RETRANSMIT_ALWAYS, RETRANSMIT_UNREPAIRED, RETRANSMIT_NEVER }; /* arq */
 
 struct retransmit {
-	struct nopal_queue again; /* of which copies may leave */
+	struct nopal_queue again;   /* of which copies may leave */
+	struct nopal_queue missing; /* and may be repaired yet */
 };
 
-enum { RETRANSMIT_UNMET, RETRANSMIT_APP_LIMITED }; /* shared variables */
-enum { RETRANSMIT_OVERDUE, RETRANSMIT_COPIES };	   /* attributes */
-enum { RETRANSMIT_COPY };			   /* timers */
+/* shared variables */
+enum {
+	RETRANSMIT_UNMET,
+	RETRANSMIT_APP_LIMITED,
+	RETRANSMIT_WAIT,
+	RETRANSMIT_SETTLED,
+};
+/* attributes */
+enum { RETRANSMIT_OVERDUE, RETRANSMIT_COPIES, RETRANSMIT_GROUP };
+enum { RETRANSMIT_COPY }; /* timers */
 
 /* Between a resend and its copy: what one burst of losses takes is not both, and
  * where a round trip is shorter the answer comes before the copy. */
@@ -79,11 +105,36 @@ static void retransmit_ask(struct nopal_session *session,
 	nopal_segment_resend(session, part, segment);
 }
 
+static bool retransmit_may_be_repaired(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       const struct nopal_segment *segment)
+{
+	const struct retransmit_parameters *set = nopal_parameters(part);
+
+	return set->arq == RETRANSMIT_UNREPAIRED &&
+	       nopal_get(segment, part, RETRANSMIT_GROUP) >
+		       (uint64_t)nopal_shared(session, part,
+					      RETRANSMIT_SETTLED);
+}
+
+static void retransmit_missing(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_segment *segment)
+{
+	struct retransmit *self = nopal_state(session, part);
+
+	if (!retransmit_may_be_repaired(session, part, segment))
+		retransmit_ask(session, part, segment);
+	else if (nopal_queue_insert(session, &self->missing, segment) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room for a segment that is missing");
+}
+
 static enum nopal_verdict retransmit_on_lost(struct nopal_session *session,
 					     const struct nopal_part *part,
 					     struct nopal_segment *segment)
 {
-	retransmit_ask(session, part, segment);
+	retransmit_missing(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -100,7 +151,7 @@ static enum nopal_verdict retransmit_on_timeout(struct nopal_session *session,
 			session, NOPAL_GAVE_UP,
 			"the peer fell silent: a segment used up its attempts");
 	else
-		retransmit_ask(session, part, segment);
+		retransmit_missing(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -110,6 +161,28 @@ static enum nopal_verdict retransmit_on_received(struct nopal_session *session,
 {
 	nopal_release(session, part, segment, NOPAL_FINISH);
 	nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+	return NOPAL_CONTINUE;
+}
+
+/* Groups are settled in the order of their numbers, and older segments have lower
+ * ones: the first that may be repaired yet ends the walk. */
+static enum nopal_verdict retransmit_on_turn_end(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_session *subject)
+{
+	struct retransmit *self = nopal_state(session, part);
+	struct nopal_segment *segment;
+
+	(void)subject;
+	while (self->missing.count &&
+	       (segment = nopal_queue_first(session, &self->missing)) != NULL) {
+		if (!segment->done &&
+		    retransmit_may_be_repaired(session, part, segment))
+			break;
+		nopal_queue_pop(&self->missing);
+		if (!segment->done)
+			retransmit_ask(session, part, segment);
+	}
 	return NOPAL_CONTINUE;
 }
 
@@ -134,6 +207,38 @@ static void retransmit_when_copy(struct nopal_session *session,
 	}
 }
 
+static int retransmit_open(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	const struct retransmit_parameters *set = nopal_parameters(part);
+
+	nopal_share(session, part, RETRANSMIT_WAIT,
+		    set->arq == RETRANSMIT_UNREPAIRED);
+	return 0;
+}
+
+static void retransmit_rest(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	struct retransmit *self = nopal_state(session, part);
+
+	nopal_queue_rest(session, &self->again);
+	nopal_queue_rest(session, &self->missing);
+}
+
+static void retransmit_validate(const void *parameters,
+				struct nopal_problems *problems)
+{
+	const struct retransmit_parameters *set = parameters;
+
+	if (set->arq == RETRANSMIT_NEVER)
+		nopal_problem(problems, "arq",
+			      "retransmit promises that all arrives, and would "
+			      "never do anything for it",
+			      "remove retransmit: redundancy alone repairs "
+			      "what it can");
+}
+
 static const struct nopal_parameter retransmit_table[] = {
 	{ .name = "attempts",
 	  .unit = NOPAL_COUNT,
@@ -150,6 +255,13 @@ static const struct nopal_parameter retransmit_table[] = {
 	  .least = "0",
 	  .most = "7",
 	  .doc = "copies of a resend, where nothing else waits to leave" },
+	{ .name = "arq",
+	  .unit = NOPAL_WORD,
+	  .offset = offsetof(struct retransmit_parameters, arq),
+	  .initial = "always",
+	  .choices = "always|unrepaired|never",
+	  .doc = "when to resend beside redundancy: always, or what it cannot "
+		 "repair" },
 	{ 0 },
 };
 
@@ -160,6 +272,8 @@ static const struct nopal_binding retransmit_bindings[] = {
 	NOPAL_ON(SEGMENT_LOST, retransmit_on_lost),
 	NOPAL_ON(SEGMENT_TIMEOUT, retransmit_on_timeout),
 	NOPAL_ON(SEGMENT_RECEIVED, retransmit_on_received),
+	NOPAL_ON(TURN_END, retransmit_on_turn_end,
+		 .before = "flow_control|rate_mechanism|window_mechanism"),
 	{ 0 },
 };
 
@@ -184,6 +298,7 @@ const struct nopal_microprotocol nopal_retransmit = {
 			{ 0 } },
 	.parameters_size = sizeof(struct retransmit_parameters),
 	.parameters = retransmit_table,
+	.validate = retransmit_validate,
 	.attributes =
 		(const struct nopal_attribute[]){
 			[RETRANSMIT_OVERDUE] = { .name = "times_overdue",
@@ -194,6 +309,8 @@ const struct nopal_microprotocol nopal_retransmit = {
 						.access = NOPAL_WRITE,
 						.doc = "copies of its resend "
 						       "that may leave" },
+			[RETRANSMIT_GROUP] = { .name = "repair_group",
+					       .access = NOPAL_READ_OPTIONAL },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
@@ -205,6 +322,13 @@ const struct nopal_microprotocol nopal_retransmit = {
 						     NOPAL_READ_OPTIONAL, 0,
 						     "1: nothing else waits "
 						     "to leave" },
+			[RETRANSMIT_WAIT] = { "resends_wait", NOPAL_WRITE, 0,
+					      "1: what may be repaired is not "
+					      "resent" },
+			[RETRANSMIT_SETTLED] = { "repair_groups_settled",
+						 NOPAL_READ_OPTIONAL, INT64_MAX,
+						 "of groups up to this nothing "
+						 "more is repaired" },
 			{ 0 } },
 	.holds =
 		(const struct nopal_hold[]){
@@ -222,4 +346,6 @@ const struct nopal_microprotocol nopal_retransmit = {
 	.raises = (const char *const[]){ "SEGMENT_RESEND", "SESSION_BROKEN",
 					 NULL },
 	.state_size = sizeof(struct retransmit),
+	.open = retransmit_open,
+	.rest = retransmit_rest,
 };

@@ -188,6 +188,79 @@ static void test_no_send_after_done(void **state)
 	rig_close(&rig);
 }
 
+/* ----------------------------------------------------------- beside redundancy */
+
+/* What a block repairs with is unknown until the block is closed. */
+static void test_what_may_be_repaired_is_not_resent(void **state)
+{
+	struct nopal_segment *segment =
+		one_sent(BASE "retransmit { arq = unrepaired }\n"
+			      "forward_error_correction {}\n");
+
+	(void)state;
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 1);
+	rig_run(&rig, 20 * NOPAL_MILLISECOND); /* now it is, and parity away */
+	assert_int_equal(segment->departures, 2);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	assert_int_equal(segment->departures, 3);
+	rig_close(&rig);
+}
+
+static void test_what_is_overdue_waits_likewise(void **state)
+{
+	struct nopal_segment *segment =
+		one_sent(BASE "retransmit { arq = unrepaired }\n"
+			      "forward_error_correction {}\n");
+
+	(void)state;
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 1);
+	rig_run(&rig, 20 * NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 2);
+	rig_close(&rig);
+}
+
+static void test_what_was_repaired_is_never_resent(void **state)
+{
+	struct nopal_segment *segment =
+		one_sent(BASE "retransmit { arq = unrepaired }\n"
+			      "forward_error_correction {}\n");
+
+	(void)state;
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	segment->fate = NOPAL_ARRIVED;
+	STUB_RAISE(&rig, SEGMENT_RECEIVED, segment);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(counters()->resends, 0);
+	assert_int_equal(counters()->refused_sends, 0);
+	rig_close(&rig);
+}
+
+static void test_without_redundancy_nothing_waits(void **state)
+{
+	struct nopal_segment *segment =
+		one_sent(BASE "retransmit { arq = unrepaired }\n");
+
+	(void)state;
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	assert_int_equal(segment->departures, 2);
+	rig_close(&rig);
+}
+
+static void test_never_is_refused(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	assert_true(rig_refused(BASE "retransmit { arq = never }\n"
+				     "forward_error_correction {}\n",
+				text, sizeof(text)));
+	assert_non_null(strstr(text, "remove retransmit"));
+}
+
 static void test_what_is_unseen_is_needed(void **state)
 {
 	(void)state;
@@ -250,6 +323,11 @@ int main(void)
 		cmocka_unit_test(test_no_copy_takes_the_room_of_others),
 		cmocka_unit_test(test_no_copy_of_what_arrived_or_waits),
 		cmocka_unit_test(test_no_send_after_done),
+		cmocka_unit_test(test_what_may_be_repaired_is_not_resent),
+		cmocka_unit_test(test_what_is_overdue_waits_likewise),
+		cmocka_unit_test(test_what_was_repaired_is_never_resent),
+		cmocka_unit_test(test_without_redundancy_nothing_waits),
+		cmocka_unit_test(test_never_is_refused),
 		cmocka_unit_test(test_what_is_unseen_is_needed),
 		cmocka_unit_test(test_relations),
 		cmocka_unit_test(test_across_a_link_that_loses),
