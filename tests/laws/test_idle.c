@@ -24,6 +24,7 @@ enum {
 	CHUNK_BYTES = 8,    /* what the C library adds to each */
 	MINIMAL_MOST = 350, /* bytes of one end of a session */
 	BULK_MOST = 600,
+	AUDIO_MOST = 700,
 	TALK_BYTES = 3000,
 	DIGITS = 16, /* counts and times that grew by a byte */
 };
@@ -176,6 +177,12 @@ static void test_bulk(void **state)
 	takes_at_most("extends = \"bulk\"\n", TALK_BYTES, BULK_MOST);
 }
 
+static void test_audio(void **state)
+{
+	(void)state;
+	takes_at_most("extends = \"ctp_audio\"\n", 1000, AUDIO_MOST);
+}
+
 /* What a crowd did together leaves nothing with its members. */
 static void test_a_busy_time_is_forgotten(void **state)
 {
@@ -206,6 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_minimal),
 		cmocka_unit_test(test_bulk),
+		cmocka_unit_test(test_audio),
 		cmocka_unit_test(test_a_busy_time_is_forgotten),
 	};
 
