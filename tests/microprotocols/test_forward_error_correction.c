@@ -399,83 +399,6 @@ static void test_data_with_a_wrong_place(void **state)
 	capture_close(&net);
 }
 
-static void test_memory_is_bounded(void **state)
-{
-	struct nopal_core *core;
-	uint64_t held = 0;
-
-	(void)state;
-	capture_open(&net, fec_config(5, 4, ""));
-	core = nopal__core(net.rig.acceptor.session);
-	for (uint32_t round = 0; round < 400; round++) {
-		send_block(4);
-		capture_pass(&net, round % 5);
-		if (round == 300)
-			held = core->awake->bytes_held;
-	}
-	assert_int_equal(core->awake->bytes_held, held);
-	capture_close(&net);
-}
-
-static bool is_at_rest(const struct nopal_session *session)
-{
-	return !nopal__core(session)->awake;
-}
-
-/* What was made for blocks is made again for the next. */
-static void check_rest(int n, int k)
-{
-	struct nopal_core *core;
-	uint64_t held;
-
-	capture_open(&net, fec_config(n, k, "check_integrity {}\n"));
-	core = nopal__core(net.rig.acceptor.session);
-	rig_run(&net.rig, NOPAL_SECOND);
-	assert_true(is_at_rest(net.rig.acceptor.session));
-	for (uint32_t round = 0; round < 5; round++) {
-		send_block((uint32_t)k);
-		for (uint32_t i = 1; i <= (uint32_t)k; i++)
-			capture_pass(&net, i);
-		assert_true(is_delivered(0));
-		assert_true(core->awake->bytes_held > 0);
-		rig_run(&net.rig, NOPAL_SECOND);
-		assert_true(is_at_rest(net.rig.acceptor.session));
-		assert_true(is_at_rest(net.rig.opener.session));
-		rig_awake(net.rig.acceptor.session);
-		if (round)
-			assert_int_equal(core->awake->bytes_held, held);
-		held = core->awake->bytes_held;
-		assert_in_range(held, 0, 512);
-	}
-	capture_close(&net);
-}
-
-static void test_it_rests_small(void **state)
-{
-	(void)state;
-	check_rest(5, 4);
-	if (nopal__erasure_has_cauchy())
-		check_rest(9, 6);
-}
-
-/* Where parity may come after such a time, what it repairs is not forgotten. */
-static void test_parity_may_come_to_one_at_rest(void **state)
-{
-	(void)state;
-	capture_open(&net, "transport_driver {}\nfixed_size {}\n"
-			   "sequenced_segments {}\ncheck_integrity {}\n"
-			   "forward_error_correction { flush = 3s }\n");
-	send_block(2);
-	capture_pass(&net, 0);
-	rig_run(&net.rig, 2 * NOPAL_SECOND);
-	assert_true(is_at_rest(net.rig.acceptor.session));
-	rig_run(&net.rig, 2 * NOPAL_SECOND);
-	assert_int_equal(net.count, 3);
-	capture_pass(&net, 2);
-	assert_true(is_delivered(1));
-	capture_close(&net);
-}
-
 /* Block numbers travel in two bytes, and go on behind them. */
 static void test_block_numbers_wrap(void **state)
 {
@@ -575,81 +498,6 @@ static void test_with_resends(void **state)
 	      "delay 20ms 5ms loss 5% corrupt 2%", 1000);
 }
 
-/* ------------------------------------------------------------ beside resends */
-
-/* Reports of losses do not wait: where they do, they learn to wait for repairs,
- * which look like a path that reorders. */
-static const char *arq_config(const char *arq, int n, int k)
-{
-	static char more[512];
-
-	snprintf(more, sizeof(more),
-		 "rtt_estimation {}\npositive_ack { selective = on }\n"
-		 "duplicate_ack { adapt = off }\nretransmit { arq = %s }\n"
-		 "reliable_fifo {}\ncheck_fifo {}\ncheck_integrity {}\n"
-		 "check_holds {}\n",
-		 arq);
-	return fec_config(n, k, more);
-}
-
-/* All of `count` messages arrive, in order; how many resends that took. */
-static uint64_t resends_of(const char *config, const char *link, uint64_t seed,
-			   uint32_t count)
-{
-	const struct rig_options options = { .link = link, .seed = seed };
-	uint64_t resends;
-
-	rig_open(&net.rig, config, &options);
-	for (uint32_t i = 0; i < count; i++) {
-		assert_int_equal(rig_send(&net.rig, "one"), 0);
-		rig_run(&net.rig, 2 * NOPAL_MILLISECOND);
-	}
-	rig_run(&net.rig, 300 * NOPAL_SECOND);
-	assert_int_equal(net.rig.acceptor.delivered, count);
-	assert_int_equal(net.rig.opener.fates[NOPAL_ARRIVED], count);
-	resends = nopal_session_counters(net.rig.opener.session)->resends;
-	rig_close(&net.rig);
-	return resends;
-}
-
-static void test_fewer_resends_where_they_wait(void **state)
-{
-	static const char *const links[] = {
-		"delay 20ms loss 5%",
-		"delay 20ms 1ms loss 2%",
-		"delay 5ms loss 2% duplicate 2%",
-		"delay 50ms loss 1%",
-		"delay 20ms 5ms loss 3%",
-	};
-	uint64_t at_once, waited;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
-		at_once = resends_of(arq_config("always", 16, 15), links[i], 3,
-				     2000);
-		waited = resends_of(arq_config("unrepaired", 16, 15), links[i],
-				    3, 2000);
-		assert_true(waited < at_once);
-	}
-}
-
-/* Ends of every length, at which all kinds of departures get lost: nothing waits
- * for what waits for it. */
-static void test_nothing_waits_for_ever(void **state)
-{
-	(void)state;
-	for (uint32_t count = 1; count <= 10; count++)
-		for (uint64_t seed = 1; seed <= 12; seed++)
-			resends_of(arq_config("unrepaired", 5, 4),
-				   "delay 3ms 2ms loss 30%", seed, count);
-	if (!nopal__erasure_has_cauchy())
-		return;
-	for (uint32_t count = 1; count <= 10; count++)
-		for (uint64_t seed = 1; seed <= 12; seed++)
-			resends_of(arq_config("unrepaired", 8, 5),
-				   "delay 30ms 2ms loss 30%", seed, count);
-}
-
 static void test_parameters_are_checked(void **state)
 {
 	char text[4096];
@@ -687,15 +535,10 @@ int main(void)
 		cmocka_unit_test(test_parity_for_another_place),
 		cmocka_unit_test(test_an_old_block_does_not_push_out_a_new_one),
 		cmocka_unit_test(test_data_with_a_wrong_place),
-		cmocka_unit_test(test_memory_is_bounded),
-		cmocka_unit_test(test_it_rests_small),
-		cmocka_unit_test(test_parity_may_come_to_one_at_rest),
 		cmocka_unit_test(test_block_numbers_wrap),
 		cmocka_unit_test(test_repairs_after_an_outage),
 		cmocka_unit_test(test_without_resends),
 		cmocka_unit_test(test_with_resends),
-		cmocka_unit_test(test_fewer_resends_where_they_wait),
-		cmocka_unit_test(test_nothing_waits_for_ever),
 		cmocka_unit_test(test_parameters_are_checked),
 	};
 

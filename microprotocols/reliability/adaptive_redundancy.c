@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adaptive_redundancy -- as much redundancy as the losses that are measured ask for.
+ *
+ * A policy: it sets how much parity the blocks to come get, and the mechanism
+ * that makes them knows nothing of losses.  The receiver tells how many packets
+ * the path lost; the sender takes the least parity with which, were losses
+ * independent, no more than `target` of all segments would stay missing: with a
+ * share p lost and r of k + r parity, p times the chance that r or more of the
+ * other k + r - 1 are lost too.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section IV.B (policies apart from
+ *            mechanisms); Bolot, Fosse-Parisis, Towsley, Adaptive FEC-based Error
+ *            Control for Internet Telephony, INFOCOM 1999.
+ * Differs:   the receiver reports, with acknowledgements or without: what was
+ *            rebuilt is acknowledged like what arrived, so that acks tell what
+ *            redundancy left over and not what the path lost.  The estimate rises
+ *            twice as fast as it falls, and its standard error is added.  Bursts longer than chance makes them are
+ *            not foreseen: set `target` lower, or `least` higher, for these.
+ *            Redundancy is never exempt from congestion control.
+ * Needs:     redundancy.
+ * Provides:  redundancy_policy (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_FROM_NET, TURN_END.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      loss_report (control): a packet number 4, packets up to it that came
+ *            so far 4, both modulo 2^32;
+ *            packet_number, 4 bytes, on data and redundancy.
+ * Shares:    reads block_segments: sources of a block;
+ *            writes parity_segments: parity of blocks to come; 255, which is all
+ *            that the code has, until the first report;
+ *            writes path_loss_ppm: the share that is lost.
+ * Parameters: target (default 0.1%): of segments, that may stay missing;
+ *            least (default 1): parity of a block, whatever is lost;
+ *            most (default 16): parity of a block, whatever is lost;
+ *            every (default 64): packets from report to report;
+ *            reorder (default 16): packets that may overtake one before it counts
+ *            as lost;
+ *            memory (default 256): packets after which the past is forgotten.
+ */
+#include "microprotocol.h"
+
+enum { ADAPTIVE_REDUNDANCY_PACKET };	  /* attributes */
+enum { ADAPTIVE_REDUNDANCY_LOSS_REPORT }; /* kinds */
+/* shared variables */
+enum {
+	ADAPTIVE_REDUNDANCY_SOURCES,
+	ADAPTIVE_REDUNDANCY_PARITY,
+	ADAPTIVE_REDUNDANCY_LOSS,
+};
+
+enum {
+	ADAPTIVE_REDUNDANCY_NUMBER_BYTES = 4,
+	ADAPTIVE_REDUNDANCY_REPORT_BYTES = 8,
+	ADAPTIVE_REDUNDANCY_FAR = 1 << 16, /* an outage is shorter than that */
+	ADAPTIVE_REDUNDANCY_STRAYS = 8,	   /* in a row show where the peer is */
+	ADAPTIVE_REDUNDANCY_RISE = 2,	   /* as fast as it falls */
+	ADAPTIVE_REDUNDANCY_MOST = 254,	   /* parity beside one source */
+	ADAPTIVE_REDUNDANCY_MILLION = 1000000,
+	ADAPTIVE_REDUNDANCY_ROOT_BIT = 1 << 19, /* of half a million */
+};
+/* What the chances of all cases add up to. */
+static const uint64_t ADAPTIVE_REDUNDANCY_SURELY = UINT64_C(1) << 32;
+
+struct adaptive_redundancy_parameters {
+	int64_t target_ppm, least, most, every, reorder, memory;
+};
+
+struct adaptive_redundancy {
+	/* of what the peer sends */
+	uint64_t latest; /* largest packet number */
+	uint64_t recent; /* bit i: latest - i came */
+	uint64_t came;
+	uint64_t told; /* number of the last report */
+	uint32_t strays;
+
+	/* of what we send, as in the last report */
+	uint32_t peer_latest, peer_came;
+};
+
+/* -------------------------------------------------------------- what the path lost */
+
+enum { ADAPTIVE_REDUNDANCY_BITS = 64 }; /* of `recent` */
+
+/* Has it come before, or so late that it counts as lost? */
+static bool adaptive_redundancy_is_new(struct adaptive_redundancy *self,
+				       uint64_t reorder, uint64_t number)
+{
+	uint64_t ahead = number > self->latest ? number - self->latest : 0;
+	uint64_t ago = self->latest + ahead - number;
+	uint64_t bit;
+
+	if (ago >= reorder)
+		return false;
+	self->recent =
+		ahead < ADAPTIVE_REDUNDANCY_BITS ? self->recent << ahead : 0;
+	self->latest += ahead;
+	bit = UINT64_C(1) << ago;
+	if (self->recent & bit)
+		return false;
+	self->recent |= bit;
+	return true;
+}
+
+/* Those among the last `reorder` numbers that came: they are told later. */
+static uint64_t
+adaptive_redundancy_young(const struct adaptive_redundancy *self,
+			  uint64_t reorder)
+{
+	uint64_t young = self->recent & ((UINT64_C(1) << reorder) - 1);
+	uint64_t count = 0;
+
+	for (; young; young &= young - 1)
+		count++;
+	return count;
+}
+
+/* One number from far away is not believed; where the peer is there, what lies
+ * between says nothing of losses. */
+static bool adaptive_redundancy_is_near(struct adaptive_redundancy *self,
+					uint64_t number)
+{
+	uint64_t apart = number > self->latest ? number - self->latest
+					       : self->latest - number;
+
+	if (apart < ADAPTIVE_REDUNDANCY_FAR) {
+		self->strays = 0;
+		return true;
+	}
+	if (++self->strays < ADAPTIVE_REDUNDANCY_STRAYS)
+		return false;
+	self->came += number - self->latest; /* modulo, as it is told */
+	self->latest = self->told = number;
+	self->recent = 0;
+	return true;
+}
+
+/* What redundancy rebuilt has no packet number. */
+static enum nopal_verdict
+adaptive_redundancy_on_carried(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_segment *segment)
+{
+	const struct adaptive_redundancy_parameters *set =
+		nopal_parameters(part);
+	struct adaptive_redundancy *self = nopal_state(session, part);
+	uint64_t number = segment->packet_number;
+
+	if (number && adaptive_redundancy_is_near(self, number) &&
+	    adaptive_redundancy_is_new(self, (uint64_t)set->reorder, number))
+		self->came++;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+adaptive_redundancy_on_turn_end(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_session *subject)
+{
+	const struct adaptive_redundancy_parameters *set =
+		nopal_parameters(part);
+	struct adaptive_redundancy *self = nopal_state(session, part);
+	struct nopal_writer writer = { 0 };
+	uint64_t reorder = (uint64_t)set->reorder;
+	struct nopal_segment *report;
+
+	(void)subject;
+	if (self->latest < self->told + (uint64_t)set->every + reorder)
+		return NOPAL_CONTINUE;
+	report = nopal_control_new(
+		session, part, ADAPTIVE_REDUNDANCY_LOSS_REPORT,
+		ADAPTIVE_REDUNDANCY_REPORT_BYTES, &writer.at);
+	if (!report)
+		return NOPAL_CONTINUE;
+	writer.end = writer.at + ADAPTIVE_REDUNDANCY_REPORT_BYTES;
+	self->told = self->latest - reorder;
+	nopal_write(&writer, (uint32_t)self->told,
+		    ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
+	nopal_write(&writer,
+		    (uint32_t)(self->came -
+			       adaptive_redundancy_young(self, reorder)),
+		    ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
+	nopal_control_send(session, report, ADAPTIVE_REDUNDANCY_REPORT_BYTES);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------- what it takes to repair */
+
+/* chance[j]: that j of so many are lost; then of one more. */
+static void adaptive_redundancy_one_more(uint64_t chance[], uint64_t most,
+					 uint64_t loss_ppm)
+{
+	uint64_t there_ppm = ADAPTIVE_REDUNDANCY_MILLION - loss_ppm;
+
+	for (uint64_t j = most; j > 0; j--)
+		chance[j] = (chance[j] * there_ppm + chance[j - 1] * loss_ppm) /
+			    ADAPTIVE_REDUNDANCY_MILLION;
+	chance[0] = chance[0] * there_ppm / ADAPTIVE_REDUNDANCY_MILLION;
+}
+
+/* The least parity that is enough, or `most`.  What rounding takes away counts as
+ * lost. */
+static int64_t
+adaptive_redundancy_needed(const struct adaptive_redundancy_parameters *set,
+			   uint64_t sources, uint64_t loss_ppm)
+{
+	uint64_t chance[ADAPTIVE_REDUNDANCY_MOST + 1] = {
+		ADAPTIVE_REDUNDANCY_SURELY
+	};
+	uint64_t most = (uint64_t)set->most, parity = 0;
+
+	for (uint64_t others = 1; others < sources; others++)
+		adaptive_redundancy_one_more(chance, most, loss_ppm);
+	for (; parity < most; parity++) {
+		uint64_t too_many = ADAPTIVE_REDUNDANCY_SURELY;
+
+		for (uint64_t j = 0; j < parity; j++)
+			too_many -= chance[j];
+		if (nopal_scale(loss_ppm, too_many,
+				ADAPTIVE_REDUNDANCY_SURELY) <=
+		    (uint64_t)set->target_ppm)
+			break;
+		adaptive_redundancy_one_more(chance, most, loss_ppm);
+	}
+	return (int64_t)parity > set->least ? (int64_t)parity : set->least;
+}
+
+static uint64_t adaptive_redundancy_root(uint64_t square)
+{
+	uint64_t root = 0;
+
+	for (uint64_t bit = ADAPTIVE_REDUNDANCY_ROOT_BIT; bit; bit /= 2)
+		if ((root + bit) * (root + bit) <= square)
+			root += bit;
+	return root;
+}
+
+/* What the share may be when so much was seen of `memory` packets. */
+static uint64_t adaptive_redundancy_feared(uint64_t loss_ppm, uint64_t memory)
+{
+	uint64_t there_ppm = ADAPTIVE_REDUNDANCY_MILLION - loss_ppm;
+	uint64_t most_ppm = loss_ppm + adaptive_redundancy_root(
+					       loss_ppm * there_ppm / memory);
+
+	return most_ppm < ADAPTIVE_REDUNDANCY_MILLION
+		       ? most_ppm
+		       : ADAPTIVE_REDUNDANCY_MILLION;
+}
+
+/* Of `sent` packets `lost` were lost. */
+static void adaptive_redundancy_learn(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      int64_t sent, int64_t lost)
+{
+	const struct adaptive_redundancy_parameters *set =
+		nopal_parameters(part);
+	int64_t loss_ppm =
+		nopal_shared(session, part, ADAPTIVE_REDUNDANCY_LOSS);
+	int64_t sources =
+		nopal_shared(session, part, ADAPTIVE_REDUNDANCY_SOURCES);
+	int64_t sample_ppm = lost * ADAPTIVE_REDUNDANCY_MILLION / sent;
+	int64_t weight =
+		sample_ppm > loss_ppm ? sent * ADAPTIVE_REDUNDANCY_RISE : sent;
+
+	if (weight > set->memory)
+		weight = set->memory;
+	loss_ppm += (sample_ppm - loss_ppm) * weight / set->memory;
+	nopal_share(session, part, ADAPTIVE_REDUNDANCY_LOSS, loss_ppm);
+	nopal_share(session, part, ADAPTIVE_REDUNDANCY_PARITY,
+		    adaptive_redundancy_needed(
+			    set, (uint64_t)sources,
+			    adaptive_redundancy_feared((uint64_t)loss_ppm,
+						       (uint64_t)set->memory)));
+}
+
+/* A report is believed when it is newer than the last one, about packets that
+ * left, and of no more than these. */
+static enum nopal_verdict
+adaptive_redundancy_on_report(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_segment *segment)
+{
+	struct adaptive_redundancy *self = nopal_state(session, part);
+	struct nopal_reader reader = { .at = segment->body.bytes,
+				       .end = segment->body.bytes +
+					      segment->body.length };
+	uint32_t latest =
+		(uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
+	uint32_t came =
+		(uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
+	uint32_t next = (uint32_t)nopal_next_packet_number(session);
+	uint32_t sent = latest - self->peer_latest;
+	uint32_t arrived = came - self->peer_came;
+
+	if (!nopal_read_complete(&reader) || !sent ||
+	    sent >= next - self->peer_latest || arrived > sent)
+		return NOPAL_STOP;
+	self->peer_latest = latest;
+	self->peer_came = came;
+	adaptive_redundancy_learn(session, part, sent, sent - arrived);
+	return NOPAL_STOP;
+}
+
+static void adaptive_redundancy_validate(const void *parameters,
+					 struct nopal_problems *problems)
+{
+	const struct adaptive_redundancy_parameters *set = parameters;
+
+	if (set->most < set->least)
+		nopal_problem(problems, "most",
+			      "the most parity is less than the least",
+			      "make most at least least");
+}
+
+#define ADAPTIVE_REDUNDANCY_FIELD(field)                                       \
+	offsetof(struct adaptive_redundancy_parameters, field)
+
+static const struct nopal_parameter adaptive_redundancy_table[] = {
+	{ "target", NOPAL_PERCENT, ADAPTIVE_REDUNDANCY_FIELD(target_ppm),
+	  "0.1%", "0.001%", "50%", NULL, false,
+	  "share of segments that may stay missing" },
+	{ "least", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(least), "1", "0",
+	  "254", NULL, false, "parity of a block, whatever is lost" },
+	{ "most", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(most), "16", "0",
+	  "254", NULL, false, "parity of a block, whatever is lost" },
+	{ "every", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(every), "64", "1",
+	  "65535", NULL, false, "packets from report to report" },
+	{ "reorder", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(reorder), "16", "1",
+	  "63", NULL, false,
+	  "packets that may overtake one before it counts as lost" },
+	{ "memory", NOPAL_COUNT, ADAPTIVE_REDUNDANCY_FIELD(memory), "256", "1",
+	  "1000000", NULL, false, "packets after which the past is forgotten" },
+	{ 0 },
+};
+
+/* Before the duplicate filter: a resend is one more packet of the path. */
+static const struct nopal_binding adaptive_redundancy_bindings[] = {
+	NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_carried,
+		 .kinds = NOPAL_CARRIED, .before = "duplicate_filter"),
+	NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_report,
+		 .kinds = NOPAL_OWN_KIND + ADAPTIVE_REDUNDANCY_LOSS_REPORT),
+	NOPAL_ON(TURN_END, adaptive_redundancy_on_turn_end),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_adaptive_redundancy = {
+	.abi = NOPAL_ABI,
+	.name = "adaptive_redundancy",
+	.family = "reliability",
+	.summary = "as much redundancy as the losses that are measured ask for",
+	.provides = (const struct nopal_role[]){ { "redundancy_policy", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "redundancy", "somebody has to make the parity" },
+			{ 0 } },
+	.parameters_size = sizeof(struct adaptive_redundancy_parameters),
+	.parameters = adaptive_redundancy_table,
+	.validate = adaptive_redundancy_validate,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[ADAPTIVE_REDUNDANCY_PACKET] = { .name = "packet_"
+								 "number",
+							 .access = NOPAL_READ,
+							 .wire_bytes =
+								 ADAPTIVE_REDUNDANCY_NUMBER_BYTES,
+							 .kinds = NOPAL_CARRIED,
+							 .serial = true },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[ADAPTIVE_REDUNDANCY_SOURCES] = { "block_segments",
+							  NOPAL_READ, 0,
+							  "sources of a "
+							  "block" },
+			[ADAPTIVE_REDUNDANCY_PARITY] = { "parity_segments",
+							 NOPAL_WRITE, 255,
+							 "parity of blocks to "
+							 "come" },
+			[ADAPTIVE_REDUNDANCY_LOSS] = { "path_loss_ppm",
+						       NOPAL_WRITE, 0,
+						       "share of packets that "
+						       "the path loses" },
+			{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[ADAPTIVE_REDUNDANCY_LOSS_REPORT] = { "loss_report",
+							      NOPAL_KIND_CONTROL,
+							      "what the path "
+							      "lost" },
+			{ 0 } },
+	.bindings = adaptive_redundancy_bindings,
+	.state_size = sizeof(struct adaptive_redundancy),
+};

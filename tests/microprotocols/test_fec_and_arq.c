@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Redundancy and resends in one composition, as the parameter `arq` of retransmit
+ * has them: all arrives, in order, either way.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "blocks.h"
+#include "erasure.h"
+
+/* Reports of losses do not wait: where they do, they learn to wait for repairs,
+ * which look like a path that reorders. */
+static const char *arq_config(const char *arq, int n, int k)
+{
+	static char more[512];
+
+	snprintf(more, sizeof(more),
+		 "rtt_estimation {}\npositive_ack { selective = on }\n"
+		 "duplicate_ack { adapt = off }\nretransmit { arq = %s }\n"
+		 "reliable_fifo {}\ncheck_fifo {}\ncheck_integrity {}\n"
+		 "check_holds {}\n",
+		 arq);
+	return fec_config(n, k, more);
+}
+
+/* All of `count` messages arrive, in order; how many resends that took. */
+static uint64_t resends_of(const char *config, const char *link, uint64_t seed,
+			   uint32_t count)
+{
+	const struct rig_options options = { .link = link, .seed = seed };
+	uint64_t resends;
+
+	rig_open(&net.rig, config, &options);
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(rig_send(&net.rig, "one"), 0);
+		rig_run(&net.rig, 2 * NOPAL_MILLISECOND);
+	}
+	rig_run(&net.rig, 300 * NOPAL_SECOND);
+	assert_int_equal(net.rig.acceptor.delivered, count);
+	assert_int_equal(net.rig.opener.fates[NOPAL_ARRIVED], count);
+	resends = nopal_session_counters(net.rig.opener.session)->resends;
+	rig_close(&net.rig);
+	return resends;
+}
+
+static void test_fewer_resends_where_they_wait(void **state)
+{
+	static const char *const links[] = {
+		"delay 20ms loss 5%",
+		"delay 20ms 1ms loss 2%",
+		"delay 5ms loss 2% duplicate 2%",
+		"delay 50ms loss 1%",
+		"delay 20ms 5ms loss 3%",
+	};
+	uint64_t at_once, waited;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		at_once = resends_of(arq_config("always", 16, 15), links[i], 3,
+				     2000);
+		waited = resends_of(arq_config("unrepaired", 16, 15), links[i],
+				    3, 2000);
+		assert_true(waited < at_once);
+	}
+}
+
+/* Ends of every length, at which all kinds of departures get lost: nothing waits
+ * for what waits for it. */
+static void test_nothing_waits_for_ever(void **state)
+{
+	(void)state;
+	for (uint32_t count = 1; count <= 10; count++)
+		for (uint64_t seed = 1; seed <= 12; seed++)
+			resends_of(arq_config("unrepaired", 5, 4),
+				   "delay 3ms 2ms loss 30%", seed, count);
+	if (!nopal__erasure_has_cauchy())
+		return;
+	for (uint32_t count = 1; count <= 10; count++)
+		for (uint64_t seed = 1; seed <= 12; seed++)
+			resends_of(arq_config("unrepaired", 8, 5),
+				   "delay 30ms 2ms loss 30%", seed, count);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fewer_resends_where_they_wait),
+		cmocka_unit_test(test_nothing_waits_for_ever),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

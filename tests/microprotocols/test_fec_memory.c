@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What forward_error_correction holds, at work and at rest.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "blocks.h"
+#include "erasure.h"
+
+static void test_memory_is_bounded(void **state)
+{
+	struct nopal_core *core;
+	uint64_t held = 0;
+
+	(void)state;
+	capture_open(&net, fec_config(5, 4, ""));
+	core = nopal__core(net.rig.acceptor.session);
+	for (uint32_t round = 0; round < 400; round++) {
+		send_block(4);
+		capture_pass(&net, round % 5);
+		if (round == 300)
+			held = core->awake->bytes_held;
+	}
+	assert_int_equal(core->awake->bytes_held, held);
+	capture_close(&net);
+}
+
+static bool is_at_rest(const struct nopal_session *session)
+{
+	return !nopal__core(session)->awake;
+}
+
+/* What was made for blocks is made again for the next. */
+static void check_rest(int n, int k)
+{
+	struct nopal_core *core;
+	uint64_t held;
+
+	capture_open(&net, fec_config(n, k, "check_integrity {}\n"));
+	core = nopal__core(net.rig.acceptor.session);
+	rig_run(&net.rig, NOPAL_SECOND);
+	assert_true(is_at_rest(net.rig.acceptor.session));
+	for (uint32_t round = 0; round < 5; round++) {
+		send_block((uint32_t)k);
+		for (uint32_t i = 1; i <= (uint32_t)k; i++)
+			capture_pass(&net, i);
+		assert_true(is_delivered(0));
+		assert_true(core->awake->bytes_held > 0);
+		rig_run(&net.rig, NOPAL_SECOND);
+		assert_true(is_at_rest(net.rig.acceptor.session));
+		assert_true(is_at_rest(net.rig.opener.session));
+		rig_awake(net.rig.acceptor.session);
+		if (round)
+			assert_int_equal(core->awake->bytes_held, held);
+		held = core->awake->bytes_held;
+		assert_in_range(held, 0, 512);
+	}
+	capture_close(&net);
+}
+
+static void test_it_rests_small(void **state)
+{
+	(void)state;
+	check_rest(5, 4);
+	if (nopal__erasure_has_cauchy())
+		check_rest(9, 6);
+}
+
+/* Where parity may come after such a time, what it repairs is not forgotten. */
+static void test_parity_may_come_to_one_at_rest(void **state)
+{
+	(void)state;
+	capture_open(&net, "transport_driver {}\nfixed_size {}\n"
+			   "sequenced_segments {}\ncheck_integrity {}\n"
+			   "forward_error_correction { flush = 3s }\n");
+	send_block(2);
+	capture_pass(&net, 0);
+	rig_run(&net.rig, 2 * NOPAL_SECOND);
+	assert_true(is_at_rest(net.rig.acceptor.session));
+	rig_run(&net.rig, 2 * NOPAL_SECOND);
+	assert_int_equal(net.count, 3);
+	capture_pass(&net, 2);
+	assert_true(is_delivered(1));
+	capture_close(&net);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory_is_bounded),
+		cmocka_unit_test(test_it_rests_small),
+		cmocka_unit_test(test_parity_may_come_to_one_at_rest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
