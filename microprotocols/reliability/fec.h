@@ -9,9 +9,10 @@
 #include "microprotocol.h"
 
 #include "block.h"
+#include "symbol.h"
 
 enum {
-	FEC_LENGTH_BYTES = 2, /* in front of a segment in its symbol */
+	FEC_SYMBOL_BYTES = 2, /* of a symbol's length, on the wire */
 	FEC_HEAD_BYTES = 4,   /* of a parity body */
 	FEC_BLOCK_BYTES = 2,  /* of a block number on the wire */
 	FEC_FIRST_BLOCK = 1,
@@ -67,10 +68,15 @@ void nopal__fec_forget(struct nopal_session *session,
 		       struct nopal__block *block);
 /* Puts a segment into the next place of a block; returns its bytes there, or 0.
  * The block does not count it yet. */
-uint32_t nopal__fec_pack(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment,
-			 const struct nopal__block *block);
+static inline uint32_t nopal__fec_pack(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       struct nopal_segment *segment,
+				       const struct nopal__block *block)
+{
+	return nopal__symbol_pack(session, part, segment, FEC_ACK_FLOOR,
+				  nopal__block_symbol(block, block->arrived),
+				  block->room);
+}
 
 /* A segment joins the block, and begins one where there is none; false: over
  * budget. */

@@ -51,25 +51,15 @@ struct nopal__block *nopal__fec_find(struct nopal_session *session,
 	return block && !block->closed ? block : NULL;
 }
 
-/* What was rebuilt is believed when it is a segment of this place, whole, with
- * nothing but padding behind it. */
+/* What was rebuilt is believed when it is a segment of this place. */
 static struct nopal_segment *fec_unpack(struct nopal_session *session,
 					const struct nopal_part *part,
 					const struct nopal__block *block,
 					uint8_t index, const uint8_t *symbol)
 {
-	struct nopal_reader reader = { .at = symbol,
-				       .end = symbol + block->length };
-	uint32_t length = (uint32_t)nopal_read(&reader, FEC_LENGTH_BYTES);
-	const uint8_t *bytes = nopal_read_bytes(&reader, length);
-	struct nopal_segment *segment;
+	struct nopal_segment *segment =
+		nopal__symbol_unpack(session, symbol, block->length);
 
-	if (!length || reader.bad)
-		return NULL;
-	while (nopal_read_left(&reader))
-		if (nopal_read(&reader, 1))
-			return NULL;
-	segment = nopal_segment_unpack(session, bytes, length);
 	if (!segment)
 		return NULL;
 	if (nopal_get(segment, part, FEC_BLOCK) == block->number &&

@@ -54,29 +54,6 @@ void nopal__fec_forget(struct nopal_session *session,
 	};
 }
 
-/* The acknowledgement that rides on a departure is not part of the segment:
- * another departure has another, and the symbol must be the same. */
-uint32_t nopal__fec_pack(struct nopal_session *session,
-			 const struct nopal_part *part,
-			 struct nopal_segment *segment,
-			 const struct nopal__block *block)
-{
-	uint8_t *symbol = nopal__block_symbol(block, block->arrived);
-	struct nopal_writer head = { .at = symbol,
-				     .end = symbol + FEC_LENGTH_BYTES };
-	uint64_t floor = nopal_get(segment, part, FEC_ACK_FLOOR);
-	uint32_t length;
-
-	if (nopal_has(part, FEC_ACK_FLOOR))
-		nopal_set(segment, part, FEC_ACK_FLOOR, 0);
-	length = nopal_segment_pack(session, segment, symbol + FEC_LENGTH_BYTES,
-				    block->room - FEC_LENGTH_BYTES);
-	if (nopal_has(part, FEC_ACK_FLOOR))
-		nopal_set(segment, part, FEC_ACK_FLOOR, floor);
-	nopal_write(&head, length, FEC_LENGTH_BYTES);
-	return length ? length + FEC_LENGTH_BYTES : 0;
-}
-
 /* Packs the members, padded to the longest; returns its bytes, or 0. */
 static uint32_t fec_pack_members(struct nopal_session *session,
 				 const struct nopal_part *part,
@@ -127,7 +104,7 @@ static struct nopal_segment *fec_parity_new(struct nopal_session *session,
 				      .end = bytes + FEC_HEAD_BYTES };
 	nopal_write(&head, self->members, 1);
 	nopal_write(&head, self->members + self->parities, 1);
-	nopal_write(&head, length, FEC_LENGTH_BYTES);
+	nopal_write(&head, length, FEC_SYMBOL_BYTES);
 	*ret_symbol = bytes + FEC_HEAD_BYTES;
 	return segment;
 }

@@ -124,14 +124,14 @@ forward_error_correction_on_parity(struct nopal_session *session,
 					      segment->body.length };
 	uint32_t sources = (uint32_t)nopal_read(&reader, 1);
 	uint32_t symbols = (uint32_t)nopal_read(&reader, 1);
-	uint32_t length = (uint32_t)nopal_read(&reader, FEC_LENGTH_BYTES);
+	uint32_t length = (uint32_t)nopal_read(&reader, FEC_SYMBOL_BYTES);
 	const uint8_t *symbol = nopal_read_bytes(&reader, length);
 	uint32_t index = (uint32_t)nopal_get(segment, part, FEC_INDEX);
 	struct nopal__block *block;
 
-	if (!nopal_read_complete(&reader) || length <= FEC_LENGTH_BYTES ||
-	    !sources || sources > k || symbols <= sources ||
-	    symbols > sources + parities || index < k ||
+	if (!nopal_read_complete(&reader) ||
+	    length <= NOPAL__SYMBOL_LENGTH_BYTES || !sources || sources > k ||
+	    symbols <= sources || symbols > sources + parities || index < k ||
 	    index >= k + symbols - sources)
 		return NOPAL_CONTINUE;
 	block = nopal__fec_find(session, part,
@@ -172,7 +172,7 @@ static int forward_error_correction_open(struct nopal_session *session,
 	struct forward_error_correction *self = nopal_state(session, part);
 
 	self->number = FEC_FIRST_BLOCK;
-	self->room = nopal_pack_limit(session) + FEC_LENGTH_BYTES;
+	self->room = nopal__symbol_room(session);
 	nopal__erasure_init(&self->erasure, (int)set->code, (uint32_t)set->k,
 			    (uint32_t)(set->n - set->k), NULL);
 	nopal_share(session, part, FEC_BLOCK_SEGMENTS, set->k);
@@ -290,7 +290,7 @@ static const struct nopal_shared forward_error_correction_shared[] = {
 static const struct nopal_kind forward_error_correction_kinds[] = {
 	[FEC_PARITY] = { "parity", NOPAL_KIND_CARRIED,
 			 "redundancy of a block of data segments",
-			 FEC_HEAD_BYTES + FEC_LENGTH_BYTES },
+			 FEC_HEAD_BYTES + NOPAL__SYMBOL_LENGTH_BYTES },
 	{ 0 },
 };
 

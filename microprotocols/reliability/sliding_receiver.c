@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sliding_receiver.c -- sliding_window_fec where it receives: the last symbols that
+ * arrived, and equations about those that did not.
+ */
+#include "sliding.h"
+
+#include <string.h>
+
+enum {
+	/* One number from farther away is not believed: it must not make all
+	 * others old.  An outage is shorter. */
+	SLIDING_FAR = 1024,
+	SLIDING_STRAYS = 8, /* in a row show that the sender is there */
+};
+
+/* A repair is late by what overtakes it: symbols are kept for twice its window. */
+static uint32_t sliding_ring(const struct nopal_part *part)
+{
+	const struct sliding_window_fec_parameters *set =
+		nopal_parameters(part);
+
+	return 2 * (uint32_t)set->window;
+}
+
+/* The sender is at `number`, with all that follows. */
+static void sliding_advance(struct nopal_session *session,
+			    const struct nopal_part *part, uint64_t number)
+{
+	struct sliding_window_fec *self = nopal_state(session, part);
+	uint64_t ring = sliding_ring(part);
+
+	self->latest = number;
+	nopal_serial_seen(session, part, SLIDING_SOURCE, number);
+	if (number >= ring)
+		nopal__equations_forget(&self->equations, number - ring + 1);
+}
+
+/* Is the source one that is remembered, or comes next?  It may be the newest then,
+ * and others be too old. */
+static bool sliding_is_near(struct nopal_session *session,
+			    const struct nopal_part *part, uint64_t number)
+{
+	struct sliding_window_fec *self = nopal_state(session, part);
+	uint64_t apart = number > self->latest ? number - self->latest
+					       : self->latest - number;
+
+	self->strays = apart < SLIDING_FAR ? 0 : self->strays + 1;
+	if (self->strays && self->strays < SLIDING_STRAYS)
+		return false;
+	if (self->strays)
+		self->equations.count = 0;
+	if (self->strays || number > self->latest)
+		sliding_advance(session, part, number);
+	return self->latest - number < sliding_ring(part);
+}
+
+/* -------------------------------------------------------------------- what is known */
+
+static struct nopal_segment *
+sliding_unpack(struct nopal_session *session, const struct nopal_part *part,
+	       uint64_t number, const uint8_t *symbol, uint32_t length)
+{
+	struct nopal_segment *segment =
+		nopal__symbol_unpack(session, symbol, length);
+
+	if (!segment || nopal_get(segment, part, SLIDING_SOURCE) == number)
+		return segment;
+	nopal_segment_drop(session, segment);
+	return NULL;
+}
+
+/* What is rebuilt arrives like others, and may settle more: the outermost goes on
+ * until nothing is left. */
+static void sliding_solve(struct nopal_session *session,
+			  const struct nopal_part *part)
+{
+	struct sliding_window_fec *self = nopal_state(session, part);
+	uint64_t number;
+	uint32_t length;
+
+	if (self->solving)
+		return;
+	self->solving = true;
+	while (self->equations.count &&
+	       (length = nopal__equations_solve(&self->equations, &number,
+						self->solved)) != 0) {
+		struct nopal_segment *segment = sliding_unpack(
+			session, part, number, self->solved, length);
+
+		if (!segment)
+			continue;
+		nopal_raise_SEGMENT_FROM_NET(session, segment);
+		nopal_segment_drop(session, segment);
+	}
+	self->solving = false;
+}
+
+enum nopal_verdict nopal__sliding_on_data(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *segment)
+{
+	struct sliding_window_fec *self = nopal_state(session, part);
+	uint64_t number = nopal_get(segment, part, SLIDING_SOURCE);
+	uint32_t ring = sliding_ring(part), used;
+	uint8_t *symbol;
+
+	if (!number || nopal__sliding_has(&self->there, number) ||
+	    !sliding_is_near(session, part, number))
+		return NOPAL_CONTINUE;
+	symbol = nopal__sliding_place(session, &self->there, ring, self->room,
+				      number);
+	if (!symbol)
+		return NOPAL_CONTINUE;
+	self->there.number[number % ring] = 0;
+	used = nopal__symbol_pack(session, part, segment, SLIDING_ACK_FLOOR,
+				  symbol, self->room);
+	if (!used)
+		return NOPAL_CONTINUE;
+	self->there.number[number % ring] = number;
+	self->there.used[number % ring] = used;
+	nopal__equations_settle(&self->equations, number, symbol, used);
+	sliding_solve(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------------------------ repairs */
+
+struct sliding_repair {
+	uint32_t number, count, length;
+	uint64_t first, last; /* sources */
+	const uint8_t *symbol;
+};
+
+static bool sliding_read(const struct nopal_part *part,
+			 const struct nopal_segment *segment,
+			 const struct sliding_window_fec *self,
+			 struct sliding_repair *repair)
+{
+	const struct sliding_window_fec_parameters *set =
+		nopal_parameters(part);
+	struct nopal_reader reader = { .at = segment->body.bytes,
+				       .end = segment->body.bytes +
+					      segment->body.length };
+
+	repair->number = (uint32_t)nopal_read(&reader, SLIDING_NUMBER_BYTES);
+	repair->count = (uint32_t)nopal_read(&reader, 1);
+	repair->length = (uint32_t)nopal_read(&reader, SLIDING_SYMBOL_BYTES);
+	repair->symbol = nopal_read_bytes(&reader, repair->length);
+	repair->last = nopal_get(segment, part, SLIDING_SOURCE);
+	if (!nopal_read_complete(&reader) || !repair->count ||
+	    repair->count > set->window || repair->last < repair->count ||
+	    repair->length <= NOPAL__SYMBOL_LENGTH_BYTES ||
+	    repair->length > self->room)
+		return false;
+	repair->first = repair->last - repair->count + 1;
+	return true;
+}
+
+static bool sliding_has_all(const struct sliding_window_fec *self,
+			    const struct sliding_repair *repair)
+{
+	for (uint64_t at = repair->first; at <= repair->last; at++)
+		if (!nopal__sliding_has(&self->there, at))
+			return false;
+	return true;
+}
+
+static bool sliding_prepare(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	struct sliding_window_fec *self = nopal_state(session, part);
+	uint32_t ring = sliding_ring(part);
+	size_t bytes = nopal__equations_memory(ring, self->room);
+	uint8_t *memory;
+
+	if (self->solved)
+		return true;
+	memory = nopal_alloc(session, bytes + self->room);
+	if (!memory)
+		return false;
+	nopal__equations_init(&self->equations, ring, self->room, memory);
+	self->solved = memory + bytes;
+	return true;
+}
+
+/* The repair as an equation about what is not there.  False: a source is longer
+ * than a sum of it with others can be. */
+static bool sliding_equation(struct sliding_window_fec *self,
+			     const struct sliding_repair *repair)
+{
+	struct nopal__equation *next = nopal__equations_next(&self->equations);
+
+	memcpy(next->symbol, repair->symbol, repair->length);
+	next->length = repair->length;
+	for (uint64_t at = repair->first; at <= repair->last; at++) {
+		uint8_t factor = nopal__sliding_factor(repair->number, at);
+		size_t place = at % self->equations.window;
+
+		if (!nopal__sliding_has(&self->there, at))
+			nopal__equation_unknown(&self->equations, next, at,
+						factor);
+		else if (self->there.used[place] > repair->length)
+			return false;
+		else
+			nopal__equation_known(next, factor,
+					      self->there.bytes +
+						      place * self->room,
+					      self->there.used[place]);
+	}
+	return true;
+}
+
+enum nopal_verdict nopal__sliding_on_repair(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	struct sliding_window_fec *self = nopal_state(session, part);
+	uint64_t ring = sliding_ring(part);
+	struct sliding_repair repair;
+
+	if (!sliding_read(part, segment, self, &repair) ||
+	    !sliding_is_near(session, part, repair.last) ||
+	    self->latest - repair.first >= ring ||
+	    sliding_has_all(self, &repair) || !sliding_prepare(session, part))
+		return NOPAL_CONTINUE;
+	if (sliding_equation(self, &repair)) {
+		nopal__equations_add(&self->equations, repair.first);
+		sliding_solve(session, part);
+	}
+	return NOPAL_CONTINUE;
+}
+
+void nopal__sliding_receiver_rest(struct nopal_session *session,
+				  const struct nopal_part *part)
+{
+	struct sliding_window_fec *self = nopal_state(session, part);
+
+	nopal_free(session, self->equations.row); /* all memory begins there */
+	self->equations = (struct nopal__equations){ 0 };
+	self->solved = NULL;
+	nopal__sliding_forget(session, &self->there);
+}
