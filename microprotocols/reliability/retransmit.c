@@ -14,13 +14,14 @@
  *            costs a round trip each time, and the room costs nothing.
  *            Beside redundancy, `arq` says when a loss is resent:
  *            always: as soon as it is reported.  All arrives; redundancy saves
- *            round trips where it is quicker, and no resends.
+ *            the round trip where it is quicker than the report.
  *            unrepaired: when redundancy can no longer repair it, which is when
  *            the fate of all that could is known and the segment is missing
  *            still.  All arrives as well, with fewer resends; what redundancy
  *            cannot repair comes later by the time it took to know.  Overdue
  *            segments wait likewise, and redundancy never waits for resends, so
- *            that neither waits for ever.  Without redundancy it is `always`.
+ *            that neither waits for ever.  Urgent ones do not wait.  Without
+ *            redundancy it is `always`.
  *            never: redundancy repairs what it can, and the rest is missing;
  *            that composition has no retransmit, and check says so.
  * Needs:     acknowledgement, segment_numbers.
@@ -111,7 +112,7 @@ static bool retransmit_may_be_repaired(struct nopal_session *session,
 {
 	const struct retransmit_parameters *set = nopal_parameters(part);
 
-	return set->arq == RETRANSMIT_UNREPAIRED &&
+	return set->arq == RETRANSMIT_UNREPAIRED && !segment->urgent &&
 	       nopal_get(segment, part, RETRANSMIT_GROUP) >
 		       (uint64_t)nopal_shared(session, part,
 					      RETRANSMIT_SETTLED);

@@ -43,6 +43,8 @@ static uint64_t resends_of(const char *config, const char *link, uint64_t seed,
 	assert_int_equal(net.rig.acceptor.delivered, count);
 	assert_int_equal(net.rig.opener.fates[NOPAL_ARRIVED], count);
 	resends = nopal_session_counters(net.rig.opener.session)->resends;
+	rig_finish(&net.rig);
+	assert_int_equal(net.rig.opener.end, NOPAL_ENDED_WELL);
 	rig_close(&net.rig);
 	return resends;
 }
@@ -85,11 +87,45 @@ static void test_nothing_waits_for_ever(void **state)
 				   "delay 30ms 2ms loss 30%", seed, count);
 }
 
+#define REST                                                                   \
+	"virtual_circuit {}\nrtt_estimation {}\npositive_ack {}\n"             \
+	"duplicate_ack {}\nretransmit { arq = unrepaired }\n"                  \
+	"reliable_fifo {}\nwindowed_flow {}\nwindowed_cc {}\n"                 \
+	"tcp_congestion {}\nadaptive_redundancy { every = 16 }\n"              \
+	"checksum {}\ncheck_fifo {}\ncheck_integrity {}\ncheck_holds {}\n"
+#define BASE "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+
+/* Gates, a policy and acknowledgements of a floor alone beside it: still nothing
+ * waits for ever, and it closes in good order. */
+static void check_all_together(const char *config)
+{
+	static const char *const links[] = {
+		"delay 10ms 3ms loss 15% duplicate 2% corrupt 2%",
+		"rate 2mbit delay 20ms limit 20 loss 3%",
+	};
+
+	for (int i = 0; i < 2; i++)
+		for (uint64_t seed = 1; seed <= 3; seed++)
+			for (uint32_t count = 5; count <= 320; count *= 8)
+				resends_of(config, links[i], seed, count);
+}
+
+static void test_all_together(void **state)
+{
+	(void)state;
+	check_all_together(BASE "forward_error_correction {}\n" REST);
+	check_all_together(BASE "sliding_window_fec { repairs = 3 }\n" REST);
+	if (nopal__erasure_has_cauchy())
+		check_all_together(BASE "forward_error_correction { n = 16 "
+					"k = 10 code = cauchy }\n" REST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fewer_resends_where_they_wait),
 		cmocka_unit_test(test_nothing_waits_for_ever),
+		cmocka_unit_test(test_all_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

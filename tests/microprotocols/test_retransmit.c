@@ -223,6 +223,19 @@ static void test_what_is_overdue_waits_likewise(void **state)
 	rig_close(&rig);
 }
 
+static void test_what_is_urgent_does_not_wait(void **state)
+{
+	struct nopal_segment *segment =
+		one_sent(BASE "retransmit { arq = unrepaired }\n"
+			      "forward_error_correction {}\n");
+
+	(void)state;
+	segment->urgent = true;
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	assert_int_equal(segment->departures, 2);
+	rig_close(&rig);
+}
+
 static void test_what_was_repaired_is_never_resent(void **state)
 {
 	struct nopal_segment *segment =
@@ -325,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_no_send_after_done),
 		cmocka_unit_test(test_what_may_be_repaired_is_not_resent),
 		cmocka_unit_test(test_what_is_overdue_waits_likewise),
+		cmocka_unit_test(test_what_is_urgent_does_not_wait),
 		cmocka_unit_test(test_what_was_repaired_is_never_resent),
 		cmocka_unit_test(test_without_redundancy_nothing_waits),
 		cmocka_unit_test(test_never_is_refused),
