@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * xon_xoff -- the receiver tells the sender to suspend and to resume.
+ *
+ * With H the bytes of whole messages that arrived and were not consumed (those
+ * that wait for their place in an order, unread and kept ones), the receiver
+ * says xoff when H exceeds `high`, and xon when it is down to `low`.  A message
+ * in the making is not counted: only more segments can complete it.  Suspended
+ * are first departures; what is sent again was counted on already.
+ *
+ *   sender                                     receiver
+ *     ------------- data ------------------->  H > high
+ *     <---------- xoff 1 ---------- x          (lost)
+ *     ------------- data ------------------->  still comes: say it again
+ *     <---------- xoff 1 --------------------
+ *     (suspended)                              H <= low
+ *     x-------- xon 2 -----------------------  (lost)
+ *     ------- probe 1 ---------------------->  (what is obeyed, and is it so)
+ *     <---------- xon 2 ---------------------
+ *
+ * Orders are numbered, and only a newer one is obeyed: a late one does nothing.
+ * An xoff is repeated for every quarter of high - low that comes nevertheless,
+ * and a suspended sender with something to send probes; a receiver that is
+ * behind the number in a probe goes on from there.
+ *
+ * Beyond `high` there come at most: what is on its way for one round trip, for
+ * each xoff that is lost a quarter of high - low, and `ahead`, which other gates
+ * of the sender may hold when it obeys.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), XON/XOFF.
+ * Differs:   orders have numbers, xoff is repeated and the sender probes, so
+ *            that loss and reordering can neither stop it for ever nor keep it
+ *            going.
+ * Needs:     nothing.
+ * Provides:  flow_control (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_DONE, SEGMENT_FROM_NET,
+ *            SEGMENT_VERIFIED, MSG_FROM_NET, MSG_CONSUMED, TURN_END.
+ * Raises:    nothing.
+ * Holds:     send (sticky): until the peer lets go.
+ * Wire:      kinds xoff, xon (number of the order, 4) and probe (number of the
+ *            order that is obeyed, 4).
+ * Shares:    writes flow_blocked.
+ * Parameters: high (default 4MiB): bytes held, above which the peer is to stop;
+ *            low (default 2MiB): bytes held, at which it may go on;
+ *            ahead (default 64KiB): bytes let go here that have not left;
+ *            probe (default 100ms): time between probes, at first.
+ */
+#include "microprotocol.h"
+
+enum { XON_XOFF_CHARGE, XON_XOFF_LET_GO }; /* attributes */
+enum { XON_XOFF_BLOCKED };		   /* shared variables */
+enum { XON_XOFF_XOFF, XON_XOFF_XON, XON_XOFF_PROBE };
+enum { XON_XOFF_PROBE_DUE, XON_XOFF_MORE };
+enum {
+	XON_XOFF_WIRE_BYTES = 4,
+	XON_XOFF_AGAIN_PART = 4,   /* of high - low: when to say it again */
+	XON_XOFF_MOST_BACKOFF = 6, /* probe intervals double as often */
+};
+
+struct xon_xoff_parameters {
+	int64_t high, low, ahead, probe;
+};
+
+struct xon_xoff {
+	/* as a sender */
+	struct nopal_queue waiting;
+	int64_t ahead_bytes; /* let go, and not left */
+	uint32_t obeyed;     /* number of the order; 0: none came */
+	uint32_t backoff;
+	bool suspended;
+
+	/* as a receiver */
+	uint32_t order; /* number of what was last said */
+	bool off;	/* it was xoff */
+	bool say;	/* at the end of this turn */
+	int64_t held_bytes;
+	int64_t arrived_bytes; /* since it was said */
+};
+
+static bool xon_xoff_newer(uint32_t number, uint32_t than)
+{
+	return number != than && number - than <= INT32_MAX;
+}
+
+/* One number, four bytes, and nothing behind it. */
+static bool xon_xoff_read(const struct nopal_segment *segment,
+			  uint32_t *ret_number)
+{
+	struct nopal_reader reader = {
+		.at = segment->body.bytes,
+		.end = segment->body.bytes + segment->body.length,
+	};
+	uint64_t wire = nopal_read(&reader, XON_XOFF_WIRE_BYTES);
+
+	if (!nopal_read_complete(&reader))
+		return false;
+	*ret_number = (uint32_t)wire;
+	return true;
+}
+
+static bool xon_xoff_send(struct nopal_session *session,
+			  const struct nopal_part *part, unsigned kind,
+			  uint32_t number)
+{
+	uint8_t *bytes;
+	struct nopal_writer writer;
+	struct nopal_segment *segment = nopal_control_new(
+		session, part, kind, XON_XOFF_WIRE_BYTES, &bytes);
+
+	if (!segment)
+		return false;
+	writer = (struct nopal_writer){ bytes, bytes,
+					bytes + XON_XOFF_WIRE_BYTES, false };
+	nopal_write(&writer, number, XON_XOFF_WIRE_BYTES);
+	nopal_control_send(session, segment, XON_XOFF_WIRE_BYTES);
+	return true;
+}
+
+/* ------------------------------------------------------------- the sender */
+
+/* Is there room among what was let go and has not left?  One always may. */
+static bool xon_xoff_may_go(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    const struct nopal_segment *segment)
+{
+	const struct xon_xoff_parameters *set = nopal_parameters(part);
+	const struct xon_xoff *self = nopal_state(session, part);
+
+	return !self->suspended &&
+	       (self->ahead_bytes <= 0 ||
+		self->ahead_bytes + segment->body.length <= set->ahead);
+}
+
+static void xon_xoff_let_go(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    struct nopal_segment *segment)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+
+	self->ahead_bytes += segment->body.length;
+	nopal_set(segment, part, XON_XOFF_LET_GO, segment->body.length);
+	nopal_release(session, part, segment, NOPAL_SEND);
+}
+
+static void xon_xoff_set_blocked(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	const struct xon_xoff_parameters *set = nopal_parameters(part);
+	struct xon_xoff *self = nopal_state(session, part);
+	bool blocked = self->suspended && self->waiting.count > 0;
+
+	nopal_share(session, part, XON_XOFF_BLOCKED, blocked);
+	if (!blocked)
+		nopal_timer_stop(session, part, XON_XOFF_PROBE_DUE);
+	else if (!nopal_timer_running(session, part, XON_XOFF_PROBE_DUE))
+		nopal_timer_start(session, part, XON_XOFF_PROBE_DUE,
+				  session->now_ns +
+					  (set->probe << self->backoff));
+}
+
+static void xon_xoff_drain(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+	struct nopal_segment *segment;
+
+	while (self->waiting.count &&
+	       (segment = nopal_queue_first(session, &self->waiting)) != NULL) {
+		bool held = nopal_holds(part, segment, NOPAL_SEND);
+
+		if (held && !xon_xoff_may_go(session, part, segment))
+			break;
+		nopal_queue_pop(&self->waiting);
+		if (held)
+			xon_xoff_let_go(session, part, segment);
+	}
+	xon_xoff_set_blocked(session, part);
+}
+
+static enum nopal_verdict xon_xoff_on_to_net(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_segment *segment)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+
+	if (!self->waiting.count && xon_xoff_may_go(session, part, segment)) {
+		xon_xoff_let_go(session, part, segment);
+		return NOPAL_CONTINUE;
+	}
+	if (nopal_queue_push(session, &self->waiting, segment) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to queue for the peer's xon");
+	else
+		xon_xoff_set_blocked(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* Left, or died before.  More is let go in a turn of its own: what waits for a
+ * window goes at the end of a turn, and this may be it. */
+static enum nopal_verdict xon_xoff_on_gone(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   struct nopal_segment *segment)
+{
+	const struct xon_xoff_parameters *set = nopal_parameters(part);
+	struct xon_xoff *self = nopal_state(session, part);
+
+	self->ahead_bytes -= (int64_t)nopal_get(segment, part, XON_XOFF_LET_GO);
+	nopal_set(segment, part, XON_XOFF_LET_GO, 0);
+	if (self->waiting.count && !self->suspended &&
+	    self->ahead_bytes <= set->ahead / 2 &&
+	    !nopal_timer_running(session, part, XON_XOFF_MORE))
+		nopal_timer_start(session, part, XON_XOFF_MORE,
+				  session->now_ns);
+	return NOPAL_CONTINUE;
+}
+
+static void xon_xoff_obey(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  const struct nopal_segment *segment, bool suspended)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+	uint32_t number;
+
+	if (!xon_xoff_read(segment, &number) ||
+	    !xon_xoff_newer(number, self->obeyed))
+		return;
+	self->obeyed = number;
+	self->suspended = suspended;
+	self->backoff = 0;
+	nopal_timer_stop(session, part, XON_XOFF_PROBE_DUE);
+	xon_xoff_drain(session, part);
+}
+
+static enum nopal_verdict xon_xoff_on_xoff(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   struct nopal_segment *segment)
+{
+	xon_xoff_obey(session, part, segment, true);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict xon_xoff_on_xon(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *segment)
+{
+	xon_xoff_obey(session, part, segment, false);
+	return NOPAL_CONTINUE;
+}
+
+static void xon_xoff_when_probe_due(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+
+	if (nopal_queue_first(session, &self->waiting)) {
+		xon_xoff_send(session, part, XON_XOFF_PROBE, self->obeyed);
+		if (self->backoff < XON_XOFF_MOST_BACKOFF)
+			self->backoff++;
+	}
+	xon_xoff_set_blocked(session, part);
+}
+
+/* ----------------------------------------------------------- the receiver */
+
+/* One answer a turn, however many come. */
+static enum nopal_verdict xon_xoff_on_probe(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+	uint32_t number;
+
+	if (!xon_xoff_read(segment, &number))
+		return NOPAL_CONTINUE;
+	if (xon_xoff_newer(number, self->order))
+		self->order = number + 1;
+	self->say = true;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict xon_xoff_on_verified(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_segment *segment)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+
+	self->arrived_bytes += segment->body.length;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict xon_xoff_on_message(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_message *message)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+
+	nopal_set(message, part, XON_XOFF_CHARGE, message->length);
+	self->held_bytes += (int64_t)message->length;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict xon_xoff_on_consumed(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_message *message)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+
+	self->held_bytes -= (int64_t)nopal_get(message, part, XON_XOFF_CHARGE);
+	nopal_set(message, part, XON_XOFF_CHARGE, 0);
+	return NOPAL_CONTINUE;
+}
+
+/* Is there a new order to give, or the old one to repeat? */
+static void xon_xoff_judge(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	const struct xon_xoff_parameters *set = nopal_parameters(part);
+	struct xon_xoff *self = nopal_state(session, part);
+	bool change = self->off ? self->held_bytes <= set->low
+				: self->held_bytes > set->high;
+
+	if (change) {
+		self->off = !self->off;
+		self->order++;
+		self->say = true;
+	}
+	if (self->off &&
+	    self->arrived_bytes >= (set->high - set->low) / XON_XOFF_AGAIN_PART)
+		self->say = true;
+}
+
+static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_session *subject)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+
+	(void)subject;
+	if (self->waiting.count)
+		xon_xoff_drain(session, part);
+	if (!nopal_session_is_open(session))
+		return NOPAL_CONTINUE;
+	xon_xoff_judge(session, part);
+	if (self->say && xon_xoff_send(session, part,
+				       self->off ? XON_XOFF_XOFF : XON_XOFF_XON,
+				       self->order)) {
+		self->say = false;
+		self->arrived_bytes = 0;
+	}
+	return NOPAL_CONTINUE;
+}
+
+static void xon_xoff_rest(struct nopal_session *session,
+			  const struct nopal_part *part)
+{
+	struct xon_xoff *self = nopal_state(session, part);
+
+	nopal_queue_rest(session, &self->waiting);
+}
+
+static void xon_xoff_validate(const void *parameters,
+			      struct nopal_problems *problems)
+{
+	const struct xon_xoff_parameters *set = parameters;
+
+	if (set->low >= set->high)
+		nopal_problem(problems, "low",
+			      "the peer would go on before it had to stop",
+			      "make low less than high");
+}
+
+static const struct nopal_parameter xon_xoff_table[] = {
+	{ .name = "high",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct xon_xoff_parameters, high),
+	  .initial = "4MiB",
+	  .least = "1KiB",
+	  .most = "1GiB",
+	  .doc = "bytes held, above which the peer is to stop" },
+	{ .name = "low",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct xon_xoff_parameters, low),
+	  .initial = "2MiB",
+	  .least = "0B",
+	  .most = "1GiB",
+	  .doc = "bytes held, at which it may go on" },
+	{ .name = "ahead",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct xon_xoff_parameters, ahead),
+	  .initial = "64KiB",
+	  .least = "1seg",
+	  .most = "1GiB",
+	  .doc = "bytes let go here that have not left" },
+	{ .name = "probe",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct xon_xoff_parameters, probe),
+	  .initial = "100ms",
+	  .least = "1ms",
+	  .most = "10s",
+	  .doc = "time between probes of a suspended sender, at first" },
+	{ 0 },
+};
+
+static const struct nopal_binding xon_xoff_bindings[] = {
+	NOPAL_ON(SEGMENT_TO_NET, xon_xoff_on_to_net,
+		 .before = "window_mechanism"),
+	NOPAL_ON(SEND_SEGMENT, xon_xoff_on_gone),
+	NOPAL_ON(SEGMENT_DONE, xon_xoff_on_gone),
+	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_xoff,
+		 .kinds = NOPAL_OWN_KIND + XON_XOFF_XOFF),
+	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_xon,
+		 .kinds = NOPAL_OWN_KIND + XON_XOFF_XON),
+	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_probe,
+		 .kinds = NOPAL_OWN_KIND + XON_XOFF_PROBE),
+	NOPAL_ON(SEGMENT_VERIFIED, xon_xoff_on_verified,
+		 .before = "message_segments"),
+	/* A message that an order discards was charged, and is credited. */
+	NOPAL_ON(MSG_FROM_NET, xon_xoff_on_message, .before = "order"),
+	NOPAL_ON(MSG_CONSUMED, xon_xoff_on_consumed),
+	NOPAL_ON(TURN_END, xon_xoff_on_turn_end, .before = "window_mechanism"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_xon_xoff = {
+	.abi = NOPAL_ABI,
+	.name = "xon_xoff",
+	.family = "flow",
+	.summary = "the receiver tells the sender to suspend and to resume",
+	.provides =
+		(const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.parameters_size = sizeof(struct xon_xoff_parameters),
+	.parameters = xon_xoff_table,
+	.validate = xon_xoff_validate,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[XON_XOFF_CHARGE] = { .name = "flow_charge",
+					      .access = NOPAL_WRITE,
+					      .doc = "bytes that the message "
+						     "holds" },
+			[XON_XOFF_LET_GO] = { .name = "flow_let_go",
+					      .access = NOPAL_WRITE,
+					      .doc = "bytes that flow control "
+						     "let go and that have not "
+						     "left" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[XON_XOFF_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
+					       "1: segments wait for the "
+					       "peer's xon" },
+			{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[XON_XOFF_XOFF] = { "xoff", NOPAL_KIND_CONTROL,
+					    "stop first departures" },
+			[XON_XOFF_XON] = { "xon", NOPAL_KIND_CONTROL, "go on" },
+			[XON_XOFF_PROBE] = { "flow_probe", NOPAL_KIND_CONTROL,
+					     "a suspended sender asks" },
+			{ 0 } },
+	.holds = (const struct nopal_hold[]){ { "the peer's xon", NOPAL_SEND,
+						NOPAL_DATA, true },
+					      { 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[XON_XOFF_PROBE_DUE] = { "probe",
+						 xon_xoff_when_probe_due },
+			[XON_XOFF_MORE] = { "more", xon_xoff_drain },
+			{ 0 } },
+	.bindings = xon_xoff_bindings,
+	.state_size = sizeof(struct xon_xoff),
+	.rest = xon_xoff_rest,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keeper.h -- an application that does not read: the microprotocol `keeper`
+ * keeps every message that is delivered to the acceptor, until the test reads.
+ *
+ *     keeper_open(&rig, "transport_driver {} fixed_size {} ...", &options);
+ *     rig_send(&rig, "x"), rig_run(&rig, NOPAL_SECOND);
+ *     assert_int_equal(keeper.held_bytes, 1);
+ *     keeper_read(&rig, 1);
+ *
+ * Include it after cmocka.h.
+ */
+#ifndef NOPAL_TEST_KEEPER_H
+#define NOPAL_TEST_KEEPER_H
+
+#include <string.h>
+
+#include "segments.h"
+
+enum { KEEPER_ROOM = 8192 };
+
+static struct keeper {
+	struct nopal_message *message[KEEPER_ROOM];
+	uint32_t first, end; /* what is kept */
+	uint64_t held_bytes, most_bytes;
+	bool reads; /* keeps nothing */
+} keeper;
+
+static enum nopal_verdict keeper_on_to_user(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_message *message)
+{
+	(void)session;
+	(void)part;
+	if (keeper.reads)
+		return NOPAL_CONTINUE;
+	nopal_message_keep(message);
+	keeper.message[keeper.end++ % KEEPER_ROOM] = message;
+	keeper.held_bytes += message->length;
+	if (keeper.held_bytes > keeper.most_bytes)
+		keeper.most_bytes = keeper.held_bytes;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding keeper_bindings[] = {
+	NOPAL_ON(MSG_TO_USER, keeper_on_to_user),
+	{ 0 },
+};
+
+static const struct nopal_microprotocol keeper_microprotocol = {
+	.abi = NOPAL_ABI,
+	.name = "keeper",
+	.family = "check",
+	.summary = "keeps what is delivered",
+	.bindings = keeper_bindings,
+	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
+};
+
+static inline void keeper_open(struct rig *rig, const char *config,
+			       const struct rig_options *options)
+{
+	memset(&keeper, 0, sizeof(keeper));
+	rig_add(&keeper_microprotocol);
+	rig_open(rig, config, options);
+}
+
+/* The application reads so many messages, or all there are. */
+static inline void keeper_read(struct rig *rig, uint32_t count)
+{
+	while (count-- && keeper.first < keeper.end) {
+		struct nopal_message *message =
+			keeper.message[keeper.first++ % KEEPER_ROOM];
+
+		keeper.held_bytes -= message->length;
+		nopal_message_give_back(rig->acceptor.session, message);
+	}
+}
+
+/* Sends `count` messages of so many bytes, as room comes, and runs until all are
+ * delivered or the time is over; the application reads `reads` messages every
+ * 10 ms. */
+static inline void keeper_push(struct rig *rig, uint32_t count, size_t length,
+			       uint32_t reads, int64_t most_ns)
+{
+	int64_t steps = most_ns / (10 * NOPAL_MILLISECOND);
+	uint32_t before = rig->acceptor.delivered, sent = 0;
+
+	while (rig->acceptor.delivered - before < count && steps--) {
+		while (sent < count && rig_send_bytes(rig, length) == 0)
+			sent++;
+		rig_run(rig, 10 * NOPAL_MILLISECOND);
+		keeper_read(rig, reads);
+	}
+}
+
+#endif
