@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rts_cts -- the sender asks for the right to send, the receiver grants it.
+ *
+ * Both sides count bytes from the beginning of the session: what the sender
+ * wants to have sent, what it was granted, what arrived.  A segment is let go
+ * when with it no more was let go than was granted.  So a request or a grant
+ * that comes twice, late or out of order says nothing wrong, and the largest is
+ * the latest.  With H the bytes of whole messages that arrived and were not
+ * consumed,
+ *
+ *   grant = the less of: what was asked for, arrived + written off + buffer - H
+ *
+ * and it never retreats.  A message in the making is not in H: only more
+ * segments can complete it.  Where unseen segments are still needed
+ * (reliability_unmet) nothing is written off; else what left and did not arrive
+ * is, when a sender that has waited since says so: it takes no room with it.
+ *
+ *   sender                                    receiver
+ *     wants 9000, may 4000
+ *     ------- request 9000 ------- x          (lost)
+ *     (waits `repeat`)
+ *     ------- request 9000 ---------------->  room for 6000
+ *     <------ grant 6000 --------------------
+ *     ------- 2000 bytes ------------------>  read: room for all
+ *     <------ grant 9000 --------------------
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), RTS/CTS.
+ * Differs:   asks for `ahead` more than it has, so that it need not stop for a
+ *            round trip; grants are totals, and follow by themselves when the
+ *            application makes room for what was asked for.
+ * Needs:     nothing.
+ * Provides:  flow_control (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_DONE,
+ *            SEGMENT_FROM_NET, SEGMENT_VERIFIED, MSG_FROM_NET, MSG_CONSUMED,
+ *            TURN_END.
+ * Raises:    nothing.
+ * Holds:     send (sticky): until the right to send it is granted.
+ * Wire:      kinds request (bytes wanted 8, bytes that left and have landed or
+ *            are lost 8) and grant (bytes 8).
+ * Shares:    writes flow_blocked; reads reliability_unmet.
+ * Parameters: buffer (default 4MiB): bytes of messages that the receiver holds;
+ *            initial (default 16KiB): granted before anybody asks;
+ *            ahead (default 64KiB): asked for beyond what waits;
+ *            repeat (default 100ms): time until a request is repeated, at first.
+ */
+#include "microprotocol.h"
+
+enum { RTS_CTS_CHARGE };		 /* attributes */
+enum { RTS_CTS_BLOCKED, RTS_CTS_UNMET }; /* shared variables */
+enum { RTS_CTS_REQUEST, RTS_CTS_GRANT }; /* kinds */
+enum { RTS_CTS_REPEAT };		 /* timers */
+enum {
+	RTS_CTS_TOTAL_BYTES = 8,  /* on the wire */
+	RTS_CTS_TELL_PART = 4,	  /* of the buffer: when to tell */
+	RTS_CTS_ASK_PART = 4,	  /* of `ahead`: when to ask */
+	RTS_CTS_MOST_BACKOFF = 6, /* intervals double as often */
+};
+
+struct rts_cts_parameters {
+	int64_t buffer, initial, ahead, repeat;
+};
+
+/* All are bytes since the beginning, but where it says otherwise. */
+struct rts_cts {
+	/* as a sender */
+	struct nopal_queue waiting;
+	uint64_t wanted;    /* let go, and waiting */
+	uint64_t asked;	    /* largest request */
+	uint64_t granted;   /* largest grant */
+	uint64_t let_go;    /* within it */
+	uint64_t left;	    /* of that */
+	uint64_t left_then; /* when the timer was started */
+	uint64_t settled;   /* left an interval ago: landed or lost */
+	uint32_t backoff;   /* doublings of the interval */
+
+	/* as a receiver */
+	uint64_t asked_here; /* by the peer */
+	uint64_t given;	     /* to it */
+	uint64_t told;	     /* of that */
+	uint64_t arrived;
+	uint64_t written_off;
+	int64_t held_bytes; /* now */
+	bool answer;	    /* a request came this turn */
+};
+
+/* One or two totals, and nothing behind them. */
+static bool rts_cts_read(const struct nopal_segment *segment, unsigned count,
+			 uint64_t *ret_totals)
+{
+	struct nopal_reader reader = {
+		.at = segment->body.bytes,
+		.end = segment->body.bytes + segment->body.length,
+	};
+
+	for (unsigned i = 0; i < count; i++)
+		ret_totals[i] = nopal_read(&reader, RTS_CTS_TOTAL_BYTES);
+	return nopal_read_complete(&reader);
+}
+
+static bool rts_cts_send(struct nopal_session *session,
+			 const struct nopal_part *part, unsigned kind,
+			 const uint64_t *totals, unsigned count)
+{
+	uint32_t length = count * RTS_CTS_TOTAL_BYTES;
+	uint8_t *bytes;
+	struct nopal_writer writer;
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, kind, length, &bytes);
+
+	if (!segment)
+		return false;
+	writer = (struct nopal_writer){ bytes, bytes, bytes + length, false };
+	for (unsigned i = 0; i < count; i++)
+		nopal_write(&writer, totals[i], RTS_CTS_TOTAL_BYTES);
+	nopal_control_send(session, segment, length);
+	return true;
+}
+
+/* ------------------------------------------------------------- the sender */
+
+static bool rts_cts_may_go(const struct rts_cts *self,
+			   const struct nopal_segment *segment)
+{
+	return self->let_go + segment->body.length <= self->granted;
+}
+
+static void rts_cts_let_go(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_segment *segment)
+{
+	struct rts_cts *self = nopal_state(session, part);
+
+	self->let_go += segment->body.length;
+	nopal_release(session, part, segment, NOPAL_SEND);
+}
+
+static void rts_cts_set_blocked(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	const struct rts_cts_parameters *set = nopal_parameters(part);
+	struct rts_cts *self = nopal_state(session, part);
+	bool blocked = self->waiting.count > 0;
+
+	nopal_share(session, part, RTS_CTS_BLOCKED, blocked);
+	if (!blocked) {
+		nopal_timer_stop(session, part, RTS_CTS_REPEAT);
+	} else if (!nopal_timer_running(session, part, RTS_CTS_REPEAT)) {
+		self->left_then = self->left;
+		nopal_timer_start(session, part, RTS_CTS_REPEAT,
+				  session->now_ns +
+					  (set->repeat << self->backoff));
+	}
+}
+
+static void rts_cts_drain(struct nopal_session *session,
+			  const struct nopal_part *part)
+{
+	struct rts_cts *self = nopal_state(session, part);
+	struct nopal_segment *segment;
+
+	while (self->waiting.count &&
+	       (segment = nopal_queue_first(session, &self->waiting)) != NULL) {
+		bool held = nopal_holds(part, segment, NOPAL_SEND);
+
+		if (held && !rts_cts_may_go(self, segment))
+			break;
+		nopal_queue_pop(&self->waiting);
+		if (held)
+			rts_cts_let_go(session, part, segment);
+	}
+	rts_cts_set_blocked(session, part);
+}
+
+static enum nopal_verdict rts_cts_on_to_net(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	struct rts_cts *self = nopal_state(session, part);
+
+	self->wanted += segment->body.length;
+	if (!self->waiting.count && rts_cts_may_go(self, segment)) {
+		rts_cts_let_go(session, part, segment);
+		return NOPAL_CONTINUE;
+	}
+	if (nopal_queue_push(session, &self->waiting, segment) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to queue for the peer's grant");
+	else
+		rts_cts_set_blocked(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict rts_cts_on_send(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *segment)
+{
+	struct rts_cts *self = nopal_state(session, part);
+
+	if (segment->departures == 1)
+		self->left += segment->body.length;
+	return NOPAL_CONTINUE;
+}
+
+/* What was let go and never left leaves its right to others. */
+static enum nopal_verdict rts_cts_on_done(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *segment)
+{
+	struct rts_cts *self = nopal_state(session, part);
+
+	if (segment->departures == 0 && !nopal_holds(part, segment, NOPAL_SEND))
+		self->let_go -= segment->body.length;
+	return NOPAL_CONTINUE;
+}
+
+static void rts_cts_ask(struct nopal_session *session,
+			const struct nopal_part *part, uint64_t wanted)
+{
+	struct rts_cts *self = nopal_state(session, part);
+	const uint64_t totals[] = { wanted, self->settled };
+
+	if (rts_cts_send(session, part, RTS_CTS_REQUEST, totals, 2))
+		self->asked = wanted;
+}
+
+/* Half of what is asked for in advance is used up, and what to ask for is worth
+ * a request: all of it was answered, or it grew by a part. */
+static void rts_cts_ask_if_needed(struct nopal_session *session,
+				  const struct nopal_part *part)
+{
+	const struct rts_cts_parameters *set = nopal_parameters(part);
+	const struct rts_cts *self = nopal_state(session, part);
+	uint64_t ahead = (uint64_t)set->ahead;
+	uint64_t wanted = self->wanted + ahead;
+
+	if (self->granted >= self->wanted + ahead / 2 || wanted <= self->asked)
+		return;
+	if (self->asked <= self->granted ||
+	    wanted - self->asked >= ahead / RTS_CTS_ASK_PART)
+		rts_cts_ask(session, part, wanted);
+}
+
+/* Nobody honest grants what was not asked for. */
+static enum nopal_verdict rts_cts_on_grant(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   struct nopal_segment *segment)
+{
+	struct rts_cts *self = nopal_state(session, part);
+	uint64_t total;
+
+	if (!rts_cts_read(segment, 1, &total) || total > self->asked ||
+	    total <= self->granted)
+		return NOPAL_CONTINUE;
+	self->granted = total;
+	self->backoff = 0;
+	nopal_timer_stop(session, part, RTS_CTS_REPEAT);
+	rts_cts_drain(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static void rts_cts_when_repeat(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	const struct rts_cts_parameters *set = nopal_parameters(part);
+	struct rts_cts *self = nopal_state(session, part);
+
+	self->settled = self->left_then;
+	if (nopal_queue_first(session, &self->waiting)) {
+		rts_cts_ask(session, part, self->wanted + (uint64_t)set->ahead);
+		if (self->backoff < RTS_CTS_MOST_BACKOFF)
+			self->backoff++;
+	}
+	rts_cts_set_blocked(session, part);
+}
+
+/* ----------------------------------------------------------- the receiver */
+
+static void rts_cts_give(struct nopal_session *session,
+			 const struct nopal_part *part)
+{
+	const struct rts_cts_parameters *set = nopal_parameters(part);
+	struct rts_cts *self = nopal_state(session, part);
+	uint64_t room =
+		self->arrived + self->written_off + (uint64_t)set->buffer;
+
+	room = room > (uint64_t)self->held_bytes
+		       ? room - (uint64_t)self->held_bytes
+		       : 0;
+	if (room > self->asked_here)
+		room = self->asked_here;
+	if (room > self->given)
+		self->given = room;
+}
+
+static bool rts_cts_is_news(const struct nopal_part *part,
+			    const struct rts_cts *self)
+{
+	const struct rts_cts_parameters *set = nopal_parameters(part);
+	uint64_t step = (uint64_t)set->buffer / RTS_CTS_TELL_PART;
+
+	return self->answer ||
+	       (self->given > self->told && (self->given == self->asked_here ||
+					     self->given - self->told >= step));
+}
+
+static enum nopal_verdict rts_cts_on_turn_end(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_session *subject)
+{
+	struct rts_cts *self = nopal_state(session, part);
+
+	(void)subject;
+	if (!nopal_session_is_open(session))
+		return NOPAL_CONTINUE;
+	rts_cts_ask_if_needed(session, part);
+	rts_cts_give(session, part);
+	if (rts_cts_is_news(part, self) &&
+	    rts_cts_send(session, part, RTS_CTS_GRANT, &self->given, 1)) {
+		self->answer = false;
+		self->told = self->given;
+	}
+	return NOPAL_CONTINUE;
+}
+
+/* Answered once a turn, however many come.  More than was granted cannot have
+ * left. */
+static enum nopal_verdict rts_cts_on_request(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_segment *segment)
+{
+	struct rts_cts *self = nopal_state(session, part);
+	uint64_t totals[2] = { 0 };
+
+	if (!rts_cts_read(segment, 2, totals) || totals[1] > self->given)
+		return NOPAL_CONTINUE;
+	self->answer = true;
+	if (totals[0] > self->asked_here)
+		self->asked_here = totals[0];
+	if (!nopal_shared(session, part, RTS_CTS_UNMET) &&
+	    totals[1] > self->arrived + self->written_off)
+		self->written_off = totals[1] - self->arrived;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict rts_cts_on_verified(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_segment *segment)
+{
+	struct rts_cts *self = nopal_state(session, part);
+
+	self->arrived += segment->body.length;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict rts_cts_on_message(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_message *message)
+{
+	struct rts_cts *self = nopal_state(session, part);
+
+	nopal_set(message, part, RTS_CTS_CHARGE, message->length);
+	self->held_bytes += (int64_t)message->length;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict rts_cts_on_consumed(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_message *message)
+{
+	struct rts_cts *self = nopal_state(session, part);
+
+	self->held_bytes -= (int64_t)nopal_get(message, part, RTS_CTS_CHARGE);
+	nopal_set(message, part, RTS_CTS_CHARGE, 0);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------------------- life */
+
+static enum nopal_verdict rts_cts_on_opened(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_session *subject)
+{
+	const struct rts_cts_parameters *set = nopal_parameters(part);
+	struct rts_cts *self = nopal_state(session, part);
+	uint64_t initial = (uint64_t)set->initial;
+
+	(void)subject;
+	self->asked = self->granted = initial;
+	self->asked_here = self->given = self->told = initial;
+	rts_cts_drain(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static void rts_cts_rest(struct nopal_session *session,
+			 const struct nopal_part *part)
+{
+	struct rts_cts *self = nopal_state(session, part);
+
+	nopal_queue_rest(session, &self->waiting);
+}
+
+static const struct nopal_parameter rts_cts_table[] = {
+	{ .name = "buffer",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct rts_cts_parameters, buffer),
+	  .initial = "4MiB",
+	  .least = "4KiB",
+	  .most = "1GiB",
+	  .doc = "bytes of messages that the receiver holds" },
+	{ .name = "initial",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct rts_cts_parameters, initial),
+	  .initial = "16KiB",
+	  .least = "0B",
+	  .most = "1GiB",
+	  .wire = true,
+	  .doc = "granted before anybody asks" },
+	{ .name = "ahead",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct rts_cts_parameters, ahead),
+	  .initial = "64KiB",
+	  .least = "0B",
+	  .most = "1GiB",
+	  .doc = "asked for beyond what waits" },
+	{ .name = "repeat",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct rts_cts_parameters, repeat),
+	  .initial = "100ms",
+	  .least = "1ms",
+	  .most = "10s",
+	  .doc = "time until a request is repeated, at first" },
+	{ 0 },
+};
+
+static const struct nopal_binding rts_cts_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, rts_cts_on_opened),
+	NOPAL_ON(SEGMENT_TO_NET, rts_cts_on_to_net,
+		 .before = "window_mechanism"),
+	NOPAL_ON(SEND_SEGMENT, rts_cts_on_send),
+	NOPAL_ON(SEGMENT_DONE, rts_cts_on_done),
+	NOPAL_ON(SEGMENT_FROM_NET, rts_cts_on_request,
+		 .kinds = NOPAL_OWN_KIND + RTS_CTS_REQUEST),
+	NOPAL_ON(SEGMENT_FROM_NET, rts_cts_on_grant,
+		 .kinds = NOPAL_OWN_KIND + RTS_CTS_GRANT),
+	NOPAL_ON(SEGMENT_VERIFIED, rts_cts_on_verified,
+		 .before = "message_segments"),
+	/* A message that an order discards was charged, and is credited. */
+	NOPAL_ON(MSG_FROM_NET, rts_cts_on_message, .before = "order"),
+	NOPAL_ON(MSG_CONSUMED, rts_cts_on_consumed),
+	NOPAL_ON(TURN_END, rts_cts_on_turn_end, .before = "window_mechanism"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_rts_cts = {
+	.abi = NOPAL_ABI,
+	.name = "rts_cts",
+	.family = "flow",
+	.summary = "the sender asks for the right to send, the receiver grants "
+		   "it",
+	.provides =
+		(const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.parameters_size = sizeof(struct rts_cts_parameters),
+	.parameters = rts_cts_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[RTS_CTS_CHARGE] = { .name = "flow_charge",
+					     .access = NOPAL_WRITE,
+					     .doc = "bytes of the buffer that "
+						    "the message takes" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[RTS_CTS_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
+					      "1: segments wait for the peer's "
+					      "grant" },
+			[RTS_CTS_UNMET] = { "reliability_unmet",
+					    NOPAL_READ_OPTIONAL, 0,
+					    "1: an unseen segment is still "
+					    "needed" },
+			{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[RTS_CTS_REQUEST] = { "request", NOPAL_KIND_CONTROL,
+					      "asks for the right to send" },
+			[RTS_CTS_GRANT] = { "grant", NOPAL_KIND_CONTROL,
+					    "what may be sent" },
+			{ 0 } },
+	.holds = (const struct nopal_hold[]){ { "the peer's grant", NOPAL_SEND,
+						NOPAL_DATA, true },
+					      { 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[RTS_CTS_REPEAT] = { "repeat", rts_cts_when_repeat },
+			{ 0 } },
+	.bindings = rts_cts_bindings,
+	.state_size = sizeof(struct rts_cts),
+	.rest = rts_cts_rest,
+};
