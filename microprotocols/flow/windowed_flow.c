@@ -17,7 +17,9 @@
  * more segments can complete it; the session's budget bounds it.
  *
  * The edge is told when it moved by a quarter of the window, on every probe,
- * and repeatedly while the sender may still live on `initial`.
+ * and repeatedly while the sender may still live on `initial`.  With
+ * `piggyback` data carries it, too: where both sides send, few windows of their
+ * own are left.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), windowed.
  * Differs:   grants an edge, not an amount, so that a repeated or late grant
@@ -25,20 +27,22 @@
  * Needs:     segment_numbers.
  * Provides:  flow_control.
  * Excludes:  nothing.
- * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEGMENT_FROM_NET,
+ * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_FROM_NET,
  *            SEGMENT_VERIFIED, MSG_FROM_NET, MSG_CONSUMED, TURN_END.
  * Raises:    nothing.
  * Holds:     send (sticky): until the number is below the peer's edge.
- * Wire:      kinds window (edge, 4) and probe (next number to be used, 4).
+ * Wire:      kinds window (edge, 4) and probe (next number to be used, 4);
+ *            flow_edge, 4 bytes, on data, where `piggyback` is on.
  * Shares:    writes flow_blocked; reads initial_local, initial_peer,
  *            reliability_unmet.
  * Parameters: buffer (default 4MiB): bytes of messages that the receiver holds;
  *            initial (default 64): segments that may leave before the first
- *            window; probe (default 100ms): time between probes, at first.
+ *            window; probe (default 100ms): time between probes, at first;
+ *            piggyback (default off): data carries the edge.
  */
 #include "microprotocol.h"
 
-enum { WINDOWED_FLOW_NUMBER, WINDOWED_FLOW_CHARGE };
+enum { WINDOWED_FLOW_NUMBER, WINDOWED_FLOW_CHARGE, WINDOWED_FLOW_RIDES };
 enum {
 	WINDOWED_FLOW_BLOCKED,
 	WINDOWED_FLOW_INITIAL_LOCAL,
@@ -59,6 +63,7 @@ struct windowed_flow_parameters {
 	int64_t buffer;
 	int64_t initial;
 	int64_t probe;
+	int64_t piggyback;
 };
 
 struct windowed_flow {
@@ -190,22 +195,46 @@ static enum nopal_verdict windowed_flow_on_to_net(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict windowed_flow_on_window(struct nopal_session *session,
-						  const struct nopal_part *part,
-						  struct nopal_segment *segment)
+static void windowed_flow_take(struct nopal_session *session,
+			       const struct nopal_part *part, uint64_t edge)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t edge;
 
-	if (!windowed_flow_read(segment, flow->edge, &edge) ||
+	if (edge <= flow->edge ||
 	    edge > flow->next + WINDOWED_FLOW_MOST_SEGMENTS)
-		return NOPAL_CONTINUE;
-	if (edge <= flow->edge)
-		return NOPAL_CONTINUE;
+		return;
 	flow->edge = edge;
 	flow->backoff = 0;
 	nopal_timer_stop(session, part, WINDOWED_FLOW_PROBE_DUE);
 	windowed_flow_drain(session, part);
+}
+
+static enum nopal_verdict windowed_flow_on_window(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	const struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t edge;
+
+	if (windowed_flow_read(segment, flow->edge, &edge))
+		windowed_flow_take(session, part, edge);
+	return NOPAL_CONTINUE;
+}
+
+/* Of data: what is late or comes twice brings an old edge. */
+static enum nopal_verdict windowed_flow_on_ridden(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
+	const struct windowed_flow *flow = nopal_state(session, part);
+
+	if (set->piggyback)
+		windowed_flow_take(
+			session, part,
+			windowed_flow_expand(
+				nopal_get(segment, part, WINDOWED_FLOW_RIDES),
+				flow->edge));
 	return NOPAL_CONTINUE;
 }
 
@@ -280,6 +309,28 @@ static bool windowed_flow_is_news(struct nopal_session *session,
 		       initial;
 }
 
+static void windowed_flow_told(struct windowed_flow *flow)
+{
+	flow->told = flow->granted;
+	flow->told_at = flow->arrived;
+}
+
+/* A resend carries the edge of the first departure: redundancy codes over it. */
+static enum nopal_verdict windowed_flow_on_send(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
+{
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
+	struct windowed_flow *flow = nopal_state(session, part);
+
+	if (!set->piggyback || segment->departures != 1)
+		return NOPAL_CONTINUE;
+	windowed_flow_move(session, part);
+	nopal_set(segment, part, WINDOWED_FLOW_RIDES, (uint32_t)flow->granted);
+	windowed_flow_told(flow);
+	return NOPAL_CONTINUE;
+}
+
 static enum nopal_verdict
 windowed_flow_on_turn_end(struct nopal_session *session,
 			  const struct nopal_part *part,
@@ -294,8 +345,7 @@ windowed_flow_on_turn_end(struct nopal_session *session,
 	if (!windowed_flow_is_news(session, part))
 		return NOPAL_CONTINUE;
 	flow->asked = false;
-	flow->told = flow->granted;
-	flow->told_at = flow->arrived;
+	windowed_flow_told(flow);
 	windowed_flow_say(session, part, WINDOWED_FLOW_WINDOW, flow->granted);
 	return NOPAL_CONTINUE;
 }
@@ -408,6 +458,12 @@ static const struct nopal_parameter windowed_flow_table[] = {
 	  .least = "1ms",
 	  .most = "10s",
 	  .doc = "time between probes of a blocked sender, at first" },
+	{ .name = "piggyback",
+	  .unit = NOPAL_SWITCH,
+	  .offset = offsetof(struct windowed_flow_parameters, piggyback),
+	  .initial = "off",
+	  .wire = true,
+	  .doc = "data carries the edge" },
 	{ 0 },
 };
 
@@ -415,6 +471,9 @@ static const struct nopal_binding windowed_flow_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, windowed_flow_on_opened),
 	NOPAL_ON(SEGMENT_TO_NET, windowed_flow_on_to_net,
 		 .before = "window_mechanism"),
+	NOPAL_ON(SEND_SEGMENT, windowed_flow_on_send, .before = "redundancy"),
+	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_ridden,
+		 .before = "duplicate_filter"),
 	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_window,
 		 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_WINDOW),
 	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_probe,
@@ -454,34 +513,50 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 						   .doc = "bytes of the buffer "
 							  "that "
 							  "the message takes" },
+
+			[WINDOWED_FLOW_RIDES] = { .name = "flow_edge",
+						  .access = NOPAL_WRITE,
+						  .wire_bytes =
+							  WINDOWED_FLOW_WIRE_BYTES,
+						  .kinds = NOPAL_DATA,
+						  .when = "piggyback",
+						  .doc = "numbers below may "
+							 "leave" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
 			[WINDOWED_FLOW_BLOCKED] = { "flow_blocked", NOPAL_WRITE,
 						    0,
-						    "1: segments wait for the "
+						    "1: segments wait "
+						    "for the "
 						    "peer's "
 						    "window" },
-			[WINDOWED_FLOW_INITIAL_LOCAL] = { "initial_local",
+			[WINDOWED_FLOW_INITIAL_LOCAL] = { "initial_"
+							  "local",
 							  NOPAL_READ_OPTIONAL,
 							  1,
-							  "our first number" },
+							  "our first "
+							  "number" },
 			[WINDOWED_FLOW_INITIAL_PEER] = { "initial_peer",
 							 NOPAL_READ_OPTIONAL, 1,
-							 "the peer's first "
+							 "the peer's "
+							 "first "
 							 "number" },
 			[WINDOWED_FLOW_UNMET] = { "reliability_unmet",
 						  NOPAL_READ_OPTIONAL, 0,
-						  "1: an unseen segment is "
+						  "1: an unseen "
+						  "segment is "
 						  "still "
 						  "needed" },
 			{ 0 } },
 	.kinds =
 		(const struct nopal_kind[]){
 			[WINDOWED_FLOW_WINDOW] = { "window", NOPAL_KIND_CONTROL,
-						   "the edge that is granted" },
+						   "the edge that is "
+						   "granted" },
 			[WINDOWED_FLOW_PROBE] = { "probe", NOPAL_KIND_CONTROL,
-						  "a blocked sender asks for "
+						  "a blocked sender "
+						  "asks for "
 						  "it" },
 			{ 0 } },
 	.holds = (const struct nopal_hold[]){ { "the peer's window", NOPAL_SEND,

@@ -7,7 +7,7 @@ extern const struct nopal_microprotocol nopal_windowed_flow;
 
 enum { SEG = BENCH_BODY, INITIAL = 16, WINDOW_SEGMENTS = 100 };
 enum { KIND_WINDOW, KIND_PROBE };
-enum { NUMBER, CHARGE };
+enum { NUMBER, CHARGE, RIDES };
 enum { FIRST = 1 };
 
 static int set_up(void **state)
@@ -401,6 +401,67 @@ static void test_no_memory_for_a_window_is_made_up_for(void **state)
 	assert_int_equal(bench.said_count, 1);
 }
 
+/* -------------------------------------------------------------- piggyback */
+
+static uint64_t ridden(uint64_t number)
+{
+	return *bench_attribute(want(number), RIDES);
+}
+
+static void test_the_edge_rides_on_data(void **state)
+{
+	struct nopal_segment *again;
+
+	(void)state;
+	*bench_parameter("piggyback") = 1;
+	again = want(FIRST);
+	assert_int_equal(*bench_attribute(again, RIDES),
+			 FIRST + WINDOW_SEGMENTS);
+	for (uint64_t i = FIRST; i < FIRST + 3 * WINDOW_SEGMENTS; i++) {
+		arrive(i);
+		assert_int_equal(ridden(FIRST + 1), i + 1 + WINDOW_SEGMENTS);
+		bench_turn_end();
+	}
+	/* what was told so is not told once more */
+	assert_int_equal(bench.said_count, 0);
+	again->waiting[NOPAL_SEND] = BENCH_OWN;
+	again->wanted = true;
+	nopal_release(bench.session, &bench.part, again, NOPAL_SEND);
+	assert_int_equal(again->departures, 2);
+	assert_int_equal(*bench_attribute(again, RIDES),
+			 FIRST + WINDOW_SEGMENTS);
+}
+
+static void ride(uint64_t edge)
+{
+	struct nopal_segment *segment =
+		calloc(1, sizeof(*segment) + BENCH_SLOTS * sizeof(uint64_t));
+
+	*bench_attribute(segment, RIDES) = (uint32_t)edge;
+	bench_raise(NOPAL_SEGMENT_FROM_NET, segment);
+	free(segment);
+}
+
+static void test_an_edge_that_rode_lets_go(void **state)
+{
+	(void)state;
+	for (uint64_t i = FIRST; i < FIRST + 30; i++)
+		want(i);
+	ride(FIRST + 20);
+	assert_int_equal(bench.left_count, INITIAL);
+	*bench_parameter("piggyback") = 1;
+	ride(FIRST + 20);
+	assert_int_equal(bench.left_count, 20);
+	ride(FIRST + 10); /* late */
+	ride(0);
+	ride(FIRST + (1 << 24) + 1000);
+	ride(UINT32_MAX);
+	assert_int_equal(bench.left_count, 20);
+	ride(FIRST + 100);
+	assert_int_equal(bench.left_count, 30);
+	assert_int_equal(*bench_shared("flow_blocked"), 0);
+}
+
 /* -------------------------------------------------------- both, at random */
 
 static struct {
@@ -550,6 +611,8 @@ int main(void)
 		TEST(test_hostile_probes),
 		TEST(test_a_discarded_message_is_credited_once),
 		TEST(test_no_memory_for_a_window_is_made_up_for),
+		TEST(test_the_edge_rides_on_data),
+		TEST(test_an_edge_that_rode_lets_go),
 		TEST(test_loop_reliable),
 		TEST(test_loop_with_lost_control),
 		TEST(test_loop_with_a_slow_reader),
