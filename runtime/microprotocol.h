@@ -75,6 +75,11 @@ struct nopal_failure {
 	const char *text; /* for people; valid during the raise */
 };
 
+/* Argument of RATE_FROM_USER. */
+struct nopal_rate {
+	uint64_t bps; /* bits of bodies a second; 0: no limit */
+};
+
 /* A number that names a segment or message only while it lives. */
 struct nopal_handle {
 	uint32_t index;

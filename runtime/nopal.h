@@ -260,6 +260,10 @@ nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 		   const struct nopal_callbacks *callbacks, void *user);
 /* Close in good order: what was sent gets its fate first; then `ended`. */
 void nopal_session_close(struct nopal_session *session);
+/* How fast the peer is to send to us, in bits of messages a second; 0: as fast as
+ * it can, as at first.  Said again it replaces what was said before.  0; -ENOTSUP:
+ * nothing in the composition tells the peer; -EPIPE: closed. */
+int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps);
 /* End now.  `ended` follows with NOPAL_ABORTED; the peer is told once. */
 void nopal_session_abort(struct nopal_session *session, const char *text);
 

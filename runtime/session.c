@@ -395,6 +395,29 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 
 /* ---------------------------------------------------------------- delivery */
 
+/* In every layer: who tells the peer may be below. */
+int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps)
+{
+	struct nopal_core *core = nopal__core(session);
+	struct nopal_world *world = core->world;
+	struct nopal_rate rate = { bps };
+	const struct nopal_part *any;
+	bool outermost;
+
+	if (!nopal__be_awake(core) || core->life == NOPAL_LIFE_ENDED)
+		return -EPIPE;
+	if (!nopal_plan_handlers(core->layer->plan, NOPAL_RATE_FROM_USER, &any,
+				 1))
+		return -ENOTSUP;
+	outermost = nopal__turn_begin(world);
+	for (; core; core = core->below) {
+		nopal__touch(core);
+		nopal_raise_RATE_FROM_USER(&core->session, &rate);
+	}
+	nopal__turn_end(world, outermost);
+	return 0;
+}
+
 void nopal__session_received(struct nopal_core *core,
 			     struct nopal_message *message)
 {

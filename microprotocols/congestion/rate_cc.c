@@ -2,8 +2,8 @@
 /*
  * rate_cc -- segments leave no faster than the sending rate.
  *
- * The rate mechanism; a policy sets the rate, 0 is no limit.  A token bucket
- * over two quanta: what waits goes in quanta, one timer each, and a timer that
+ * The rate mechanism; a policy sets the rate, 0 is no limit, and where the
+ * receiver has a say, the less of the two counts.  A token bucket over two quanta: what waits goes in quanta, one timer each, and a timer that
  * is late by less than a quantum loses nothing.
  *
  * It is the last gate but for the window: it lets a segment go only when nobody
@@ -22,7 +22,8 @@
  * Raises:    nothing.
  * Holds:     send: until there is credit; resends go first.
  * Wire:      nothing.
- * Shares:    reads sending_rate_bps, congestion_window_bytes, bytes_in_flight.
+ * Shares:    reads sending_rate_bps, receiver_rate_bps, congestion_window_bytes,
+ *            bytes_in_flight.
  * Parameters: quantum (default 4seg): bytes that go at once; at least what one
  *            millisecond of the rate is.
  */
@@ -49,7 +50,7 @@ struct rate_cc {
 };
 
 enum { RATE_CC_GRANTED };
-enum { RATE_CC_RATE, RATE_CC_WINDOW, RATE_CC_IN_FLIGHT };
+enum { RATE_CC_RATE, RATE_CC_WINDOW, RATE_CC_IN_FLIGHT, RATE_CC_RECEIVER };
 enum { RATE_CC_QUANTUM };
 
 enum rate_cc_verdict {
@@ -74,13 +75,25 @@ static int64_t rate_cc_quantum(const struct rate_cc *gate,
 	return quantum > millisecond ? quantum : millisecond;
 }
 
+/* What policy and receiver allow; 0: no limit. */
+static int64_t rate_cc_rate(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	int64_t rate = nopal_shared(session, part, RATE_CC_RATE);
+	int64_t most = nopal_shared(session, part, RATE_CC_RECEIVER);
+
+	if (rate <= 0 || (most > 0 && most < rate))
+		rate = most;
+	return rate > 0 && rate <= RATE_CC_MOST_BPS ? rate : 0;
+}
+
 /* Brings credit and rate up to now.  The credit of the time before counts at
  * the rate of that time. */
 static void rate_cc_refill(struct nopal_session *session,
 			   const struct nopal_part *part)
 {
 	struct rate_cc *gate = nopal_state(session, part);
-	int64_t rate = nopal_shared(session, part, RATE_CC_RATE);
+	int64_t rate = rate_cc_rate(session, part);
 	int64_t full = 2 * rate_cc_quantum(gate, part);
 	int64_t elapsed = session->now_ns - gate->counted_ns;
 	bool limited = gate->rate_bps;
@@ -92,7 +105,7 @@ static void rate_cc_refill(struct nopal_session *session,
 	gate->counted_ns = session->now_ns;
 	if (rate == gate->rate_bps)
 		return;
-	gate->rate_bps = rate > 0 && rate <= RATE_CC_MOST_BPS ? rate : 0;
+	gate->rate_bps = rate;
 	full = 2 * rate_cc_quantum(gate, part);
 	if (gate->credit > full || !limited)
 		gate->credit = full;
@@ -277,7 +290,7 @@ static enum nopal_verdict rate_cc_on_turn_end(struct nopal_session *session,
 
 	(void)subject;
 	if (rate_cc_waits(gate) &&
-	    (nopal_shared(session, part, RATE_CC_RATE) != gate->rate_bps ||
+	    (rate_cc_rate(session, part) != gate->rate_bps ||
 	     !nopal_timer_running(session, part, RATE_CC_QUANTUM)))
 		rate_cc_let_go(session, part);
 	return NOPAL_CONTINUE;
@@ -348,6 +361,10 @@ const struct nopal_microprotocol nopal_rate_cc = {
 			[RATE_CC_IN_FLIGHT] = { "bytes_in_flight",
 						NOPAL_READ_OPTIONAL, 0,
 						"what it has let go" },
+			[RATE_CC_RECEIVER] = { "receiver_rate_bps",
+					       NOPAL_READ_OPTIONAL, 0,
+					       "what the receiver allows; 0: "
+					       "no limit" },
 			{ 0 } },
 	.holds = (const struct nopal_hold[]){ { "the sending rate", NOPAL_SEND,
 						NOPAL_CARRIED, false },

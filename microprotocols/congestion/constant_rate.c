@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * constant_rate -- the rate that the config says, whatever the network does.
+ *
+ * For paths that are one's own, and for who lets the receiver alone decide: 0 is
+ * no limit.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b): the shared
+ *            variable of Rate-based Congestion Control.
+ * Differs:   it reacts to nothing.
+ * Needs:     rate_mechanism.
+ * Provides:  congestion_policy (exclusive).
+ * Excludes:  nothing.
+ * Handles:   OPEN_SESSION.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes sending_rate_bps.
+ * Parameters: rate (default 0bit): bits of bodies a second; 0: no limit.
+ */
+#include "microprotocol.h"
+
+enum { CONSTANT_RATE_BPS }; /* shared variables */
+
+struct constant_rate_parameters {
+	int64_t rate_bps;
+};
+
+static enum nopal_verdict constant_rate_on_open(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_session *subject)
+{
+	const struct constant_rate_parameters *set = nopal_parameters(part);
+
+	(void)subject;
+	nopal_share(session, part, CONSTANT_RATE_BPS, set->rate_bps);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter constant_rate_table[] = {
+	{ .name = "rate",
+	  .unit = NOPAL_RATE,
+	  .offset = offsetof(struct constant_rate_parameters, rate_bps),
+	  .initial = "0bit",
+	  .least = "0bit",
+	  .most = "1000Gbit",
+	  .doc = "bits of bodies a second; 0: no limit" },
+	{ 0 },
+};
+
+static const struct nopal_binding constant_rate_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, constant_rate_on_open),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_constant_rate = {
+	.abi = NOPAL_ABI,
+	.name = "constant_rate",
+	.family = "congestion",
+	.summary = "the rate that the config says, whatever the network does",
+	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "rate_mechanism", "somebody must keep to the rate" },
+			{ 0 } },
+	.parameters_size = sizeof(struct constant_rate_parameters),
+	.parameters = constant_rate_table,
+	.shared =
+		(const struct nopal_shared[]){
+			[CONSTANT_RATE_BPS] = { "sending_rate_bps", NOPAL_WRITE,
+						0,
+						"bits of bodies a second; 0: "
+						"no limit" },
+			{ 0 } },
+	.bindings = constant_rate_bindings,
+};

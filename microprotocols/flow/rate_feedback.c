@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rate_feedback -- the receiving application says how fast it is sent to.
+ *
+ * What it asked for last (nopal_session_accept_rate) goes to the sender, numbered,
+ * and is repeated until the sender's echo comes; there the rate mechanism keeps
+ * to it.  A rate is absolute: one that comes late or twice says nothing new.
+ *
+ *   receiver                              sender
+ *     1 Mbit/s
+ *     ------ rate 1, 1000000 ------ x     (lost)
+ *     2 Mbit/s
+ *     ------ rate 2, 2000000 ---------->  receiver_rate_bps = 2000000
+ *     x----- echo 2, 2000000 -----------  (lost)
+ *     (`repeat`)
+ *     ------ rate 2, 2000000 ---------->  known
+ *     <----- echo 2, 2000000 -----------
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a): policies on traffic
+ *            rates of higher levels, told by feedback messages.
+ * Differs:   nothing.
+ * Needs:     rate_mechanism.
+ * Provides:  receiver_rate (exclusive).
+ * Excludes:  nothing.
+ * Handles:   RATE_FROM_USER, SEGMENT_FROM_NET, TURN_END.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      kinds rate and rate_echo (number 4, bits a second 8; 0: no limit).
+ * Shares:    writes receiver_rate_bps.
+ * Parameters: repeat (default 100ms): time until a rate is repeated, at first.
+ */
+#include "microprotocol.h"
+
+enum { RATE_FEEDBACK_RATE_BPS };		 /* shared variables */
+enum { RATE_FEEDBACK_RATE, RATE_FEEDBACK_ECHO }; /* kinds */
+enum { RATE_FEEDBACK_REPEAT };			 /* timers */
+enum {
+	RATE_FEEDBACK_NUMBER_BYTES = 4,
+	RATE_FEEDBACK_BPS_BYTES = 8,
+	RATE_FEEDBACK_BYTES = 4 + 8,	/* of both kinds */
+	RATE_FEEDBACK_MOST_BACKOFF = 6, /* the interval doubles as often */
+};
+
+struct rate_feedback_parameters {
+	int64_t repeat;
+};
+
+struct rate_feedback {
+	/* as a receiver */
+	uint64_t bps;	 /* that the application wants */
+	uint32_t number; /* of it; 0: it wants nothing */
+	uint32_t backoff;
+	bool unheard; /* no echo came */
+	bool say;     /* at the end of this turn */
+
+	/* as a sender */
+	uint32_t obeyed; /* number of the rate; 0: none came */
+	uint64_t obeyed_bps;
+	bool echo; /* at the end of this turn */
+};
+
+static bool rate_feedback_newer(uint32_t number, uint32_t than)
+{
+	return number != than && number - than <= INT32_MAX;
+}
+
+static bool rate_feedback_send(struct nopal_session *session,
+			       const struct nopal_part *part, unsigned kind,
+			       uint32_t number, uint64_t bps)
+{
+	uint8_t *bytes;
+	struct nopal_writer writer;
+	struct nopal_segment *segment = nopal_control_new(
+		session, part, kind, RATE_FEEDBACK_BYTES, &bytes);
+
+	if (!segment)
+		return false;
+	writer = (struct nopal_writer){ bytes, bytes,
+					bytes + RATE_FEEDBACK_BYTES, false };
+	nopal_write(&writer, number, RATE_FEEDBACK_NUMBER_BYTES);
+	nopal_write(&writer, bps, RATE_FEEDBACK_BPS_BYTES);
+	nopal_control_send(session, segment, RATE_FEEDBACK_BYTES);
+	return true;
+}
+
+static bool rate_feedback_read(const struct nopal_segment *segment,
+			       uint32_t *ret_number, uint64_t *ret_bps)
+{
+	struct nopal_reader reader = {
+		.at = segment->body.bytes,
+		.end = segment->body.bytes + segment->body.length,
+	};
+	uint64_t number = nopal_read(&reader, RATE_FEEDBACK_NUMBER_BYTES);
+	uint64_t bps = nopal_read(&reader, RATE_FEEDBACK_BPS_BYTES);
+
+	if (!nopal_read_complete(&reader))
+		return false;
+	*ret_number = (uint32_t)number;
+	*ret_bps = bps;
+	return true;
+}
+
+/* ----------------------------------------------------------- the receiver */
+
+static enum nopal_verdict
+rate_feedback_on_rate_from_user(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_rate *rate)
+{
+	struct rate_feedback *self = nopal_state(session, part);
+
+	self->bps = rate->bps;
+	self->number++;
+	self->backoff = 0;
+	self->unheard = true;
+	self->say = true;
+	return NOPAL_CONTINUE;
+}
+
+/* What the sender obeys.  Where that was never said here, it goes on from there. */
+static enum nopal_verdict rate_feedback_on_echo(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
+{
+	struct rate_feedback *self = nopal_state(session, part);
+	uint32_t number;
+	uint64_t bps;
+
+	if (!rate_feedback_read(segment, &number, &bps) || !self->unheard ||
+	    rate_feedback_newer(self->number, number))
+		return NOPAL_CONTINUE;
+	if (number != self->number || bps != self->bps) {
+		self->number = number + 1;
+		self->say = true;
+		return NOPAL_CONTINUE;
+	}
+	self->unheard = false;
+	self->say = false;
+	nopal_timer_stop(session, part, RATE_FEEDBACK_REPEAT);
+	return NOPAL_CONTINUE;
+}
+
+static void rate_feedback_say(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	const struct rate_feedback_parameters *set = nopal_parameters(part);
+	struct rate_feedback *self = nopal_state(session, part);
+
+	self->say = false;
+	rate_feedback_send(session, part, RATE_FEEDBACK_RATE, self->number,
+			   self->bps);
+	nopal_timer_start(session, part, RATE_FEEDBACK_REPEAT,
+			  session->now_ns + (set->repeat << self->backoff));
+	if (self->backoff < RATE_FEEDBACK_MOST_BACKOFF)
+		self->backoff++;
+}
+
+static void rate_feedback_when_repeat(struct nopal_session *session,
+				      const struct nopal_part *part)
+{
+	const struct rate_feedback *self = nopal_state(session, part);
+
+	if (self->unheard)
+		rate_feedback_say(session, part);
+}
+
+/* ------------------------------------------------------------- the sender */
+
+static enum nopal_verdict rate_feedback_on_rate(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
+{
+	struct rate_feedback *self = nopal_state(session, part);
+	uint32_t number;
+	uint64_t bps;
+
+	if (!rate_feedback_read(segment, &number, &bps))
+		return NOPAL_CONTINUE;
+	self->echo = true;
+	if (!rate_feedback_newer(number, self->obeyed))
+		return NOPAL_CONTINUE;
+	self->obeyed = number;
+	self->obeyed_bps = bps;
+	nopal_share(session, part, RATE_FEEDBACK_RATE_BPS,
+		    bps <= INT64_MAX ? (int64_t)bps : 0);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------------------- both */
+
+static enum nopal_verdict
+rate_feedback_on_turn_end(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_session *subject)
+{
+	struct rate_feedback *self = nopal_state(session, part);
+
+	(void)subject;
+	if (!nopal_session_is_open(session))
+		return NOPAL_CONTINUE;
+	if (self->say)
+		rate_feedback_say(session, part);
+	if (self->echo && rate_feedback_send(session, part, RATE_FEEDBACK_ECHO,
+					     self->obeyed, self->obeyed_bps))
+		self->echo = false;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter rate_feedback_table[] = {
+	{ .name = "repeat",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct rate_feedback_parameters, repeat),
+	  .initial = "100ms",
+	  .least = "1ms",
+	  .most = "10s",
+	  .doc = "time until a rate is repeated, at first" },
+	{ 0 },
+};
+
+static const struct nopal_binding rate_feedback_bindings[] = {
+	NOPAL_ON(RATE_FROM_USER, rate_feedback_on_rate_from_user),
+	NOPAL_ON(SEGMENT_FROM_NET, rate_feedback_on_rate,
+		 .kinds = NOPAL_OWN_KIND + RATE_FEEDBACK_RATE),
+	NOPAL_ON(SEGMENT_FROM_NET, rate_feedback_on_echo,
+		 .kinds = NOPAL_OWN_KIND + RATE_FEEDBACK_ECHO),
+	NOPAL_ON(TURN_END, rate_feedback_on_turn_end),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_rate_feedback = {
+	.abi = NOPAL_ABI,
+	.name = "rate_feedback",
+	.family = "flow",
+	.summary = "the receiving application says how fast it is sent to",
+	.provides =
+		(const struct nopal_role[]){ { "receiver_rate", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "rate_mechanism",
+			  "somebody must keep to what the receiver asks for" },
+			{ 0 } },
+	.parameters_size = sizeof(struct rate_feedback_parameters),
+	.parameters = rate_feedback_table,
+	.shared =
+		(const struct nopal_shared[]){
+			[RATE_FEEDBACK_RATE_BPS] = { "receiver_rate_bps",
+						     NOPAL_WRITE, 0,
+						     "what the receiver "
+						     "allows; "
+						     "0: no limit" },
+			{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[RATE_FEEDBACK_RATE] = { "rate", NOPAL_KIND_CONTROL,
+						 "how fast to send" },
+			[RATE_FEEDBACK_ECHO] = { "rate_echo",
+						 NOPAL_KIND_CONTROL,
+						 "the rate that is kept to" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[RATE_FEEDBACK_REPEAT] = { "repeat",
+						   rate_feedback_when_repeat },
+			{ 0 } },
+	.bindings = rate_feedback_bindings,
+	.state_size = sizeof(struct rate_feedback),
+};
