@@ -5,7 +5,8 @@
  *
  * At the end of a turn an ack leaves at once where there is a hole, where one
  * was filled, for a duplicate, and for the `every`-th arrival; else it waits
- * `delay` for company, or for data to ride on.
+ * `delay` for company, or for data to ride on.  Where `every` is 0 it always
+ * waits.
  */
 #include "positive_ack.h"
 
@@ -140,6 +141,16 @@ static void ack_receiver_send(struct nopal_session *session,
 	ack_receiver_acked(session, part);
 }
 
+static bool ack_receiver_is_due(const struct nopal_part *part,
+				const struct positive_ack *self)
+{
+	const struct positive_ack_parameters *set = nopal_parameters(part);
+
+	if (!set->every)
+		return false;
+	return self->at_once || self->unacked >= set->every || !set->delay_ns;
+}
+
 enum nopal_verdict
 nopal__ack_receiver_on_turn_end(struct nopal_session *session,
 				const struct nopal_part *part,
@@ -151,7 +162,7 @@ nopal__ack_receiver_on_turn_end(struct nopal_session *session,
 	(void)subject;
 	if (!self->unacked)
 		return NOPAL_CONTINUE;
-	if (self->at_once || self->unacked >= set->every || !set->delay_ns)
+	if (ack_receiver_is_due(part, self))
 		ack_receiver_send(session, part);
 	else if (!nopal_timer_running(session, part, POSITIVE_ACK_DELAY))
 		nopal_timer_start(session, part, POSITIVE_ACK_DELAY,

@@ -29,7 +29,9 @@
  *            still needed; reads timeout_ns (optional, 1 s): how long to wait
  *            for a status; reads segment_window (optional, 65536): numbers that
  *            the peer's filter remembers.
- * Parameters: every (default 2): segments that are acknowledged at once;
+ * Parameters: every (default 2): segments that are acknowledged at once; 0:
+ *            nothing is, not even a hole: a clock of `delay` paces all acks
+ *            while data flow, as UDT's does, and loss detection goes by it;
  *            delay (default 25ms): longest wait for that many;
  *            selective (default off): report what lies above the floor;
  *            piggyback (default off): data carries the floor;
@@ -83,13 +85,17 @@ static void positive_ack_validate(const void *parameters,
 		nopal_problem(problems, "timeout_max",
 			      "the longest wait is shorter than the shortest",
 			      "make timeout_max at least timeout_min");
+	if (!set->every && !set->delay_ns)
+		nopal_problem(problems, "delay",
+			      "the clock that paces acks has no period",
+			      "set delay, or make every at least 1");
 }
 
 #define PARAMETER(field) offsetof(struct positive_ack_parameters, field)
 
 static const struct nopal_parameter positive_ack_table[] = {
-	{ "every", NOPAL_COUNT, PARAMETER(every), "2", "1", "65536", NULL,
-	  false, "segments that are acknowledged at once" },
+	{ "every", NOPAL_COUNT, PARAMETER(every), "2", "0", "65536", NULL,
+	  false, "segments that are acknowledged at once; 0: by the clock" },
 	{ "delay", NOPAL_TIME, PARAMETER(delay_ns), "25ms", "0ms", "250ms",
 	  NULL, false, "longest wait for that many" },
 	{ "selective", NOPAL_SWITCH, PARAMETER(selective), "off", NULL, NULL,

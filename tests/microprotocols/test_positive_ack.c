@@ -109,6 +109,58 @@ static void test_ack_is_once_a_turn_or_delayed(void **state)
 	rig_close(&rig);
 }
 
+/* A message a millisecond; acks that came of it. */
+static uint64_t acks_of_a_second(struct rig *rig)
+{
+	uint64_t before =
+		nopal_session_counters(rig->acceptor.session)->control_out;
+
+	for (int i = 0; i < 1000; i++) {
+		send_many(rig, 1);
+		rig_run(rig, NOPAL_MILLISECOND);
+	}
+	rig_run(rig, 100 * NOPAL_MILLISECOND);
+	return nopal_session_counters(rig->acceptor.session)->control_out -
+	       before;
+}
+
+static void test_acks_by_the_clock(void **state)
+{
+	struct rig rig;
+	uint64_t quiet;
+
+	(void)state;
+	begin(&rig,
+	      BASE "positive_ack { selective = on  every = 0  delay = 10ms }\n"
+		   "duplicate_ack {}\nretransmit {}\n",
+	      "delay 5ms");
+	assert_in_range(acks_of_a_second(&rig), 90, 101);
+	assert_int_equal(rig.acceptor.delivered, 1001);
+	/* holes and duplicates do not hurry it, and all arrives */
+	change(&rig, "delay 5ms loss 10% duplicate 10%");
+	assert_in_range(acks_of_a_second(&rig), 90, 110);
+	assert_int_equal(rig.acceptor.delivered, 2001);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2001);
+	/* no data, no acks */
+	quiet = nopal_session_counters(rig.acceptor.session)->control_out;
+	rig_run(&rig, 10 * NOPAL_SECOND);
+	assert_int_equal(
+		nopal_session_counters(rig.acceptor.session)->control_out,
+		quiet);
+	rig_close(&rig);
+}
+
+static void test_a_clock_needs_a_period(void **state)
+{
+	char text[1024];
+
+	(void)state;
+	assert_true(rig_refused(BASE
+				"positive_ack { every = 0  delay = 0ms }\n",
+				text, sizeof(text)));
+	assert_non_null(strstr(text, "delay"));
+}
+
 static void test_events_of_an_ack_come_in_order(void **state)
 {
 	static const enum nopal_event expected[] = {
@@ -428,6 +480,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_messages_get_their_fate),
 		cmocka_unit_test(test_ack_is_once_a_turn_or_delayed),
+		cmocka_unit_test(test_acks_by_the_clock),
+		cmocka_unit_test(test_a_clock_needs_a_period),
 		cmocka_unit_test(test_events_of_an_ack_come_in_order),
 		cmocka_unit_test(test_hole_is_told_at_once_and_selectively),
 		cmocka_unit_test(test_timeouts_back_off_and_recover),
