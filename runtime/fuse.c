@@ -173,7 +173,8 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      ".part_count = %uu,\n\t.slot_count = %uu, "
 		      ".serial_count = %uu, .above_kind_slot = %u,\n"
 		      "\t.header_bytes = %uu, .body_bytes = %uu, "
-		      ".trailer_bytes = %uu, .datagram_bytes = %uu,\n"
+		      ".trailer_bytes = %uu, .datagram_bytes = %uu, "
+		      ".path_floor = %uu,\n"
 		      "\t.demux = %u, .head_bytes = %uu, "
 		      ".data_field_bytes = %uu,\n"
 		      "\t.message_limit = UINT64_C(%llu),\n\t",
@@ -181,8 +182,8 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      plan->part_count, plan->slot_count, plan->serial_count,
 		      plan->above_kind_slot, plan->header_bytes,
 		      plan->body_bytes, plan->trailer_bytes,
-		      plan->datagram_bytes, plan->demux, plan->head_bytes,
-		      plan->data_field_bytes,
+		      plan->datagram_bytes, plan->path_floor, plan->demux,
+		      plan->head_bytes, plan->data_field_bytes,
 		      (unsigned long long)plan->message_limit);
 	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
 	nopal__append(out, "\n\t.seal = ");

@@ -548,11 +548,23 @@ void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id);
 /* Name and canonical text of the composition, for an opening request. */
 const char *nopal_session_composition(const struct nopal_session *session);
 
-/* Body bytes that fit in one data segment on this path, header deducted. */
+/* Body bytes that fit in one data segment on this path, header deducted.  Where
+ * somebody has the role path_limit it changes with time. */
 uint32_t nopal_body_limit(const struct nopal_session *session);
 /* The same for a control kind of this part. */
 uint32_t nopal_control_limit(const struct nopal_session *session,
 			     const struct nopal_part *part, unsigned kind);
+/* The largest that nopal_body_limit may become, at either end. */
+uint32_t nopal_body_most(const struct nopal_session *session);
+/* Bytes of the longest datagram (UDP payload): on this path, and on the best one
+ * that the composition allows. */
+uint32_t nopal_path_limit(const struct nopal_session *session);
+uint32_t nopal_path_most(const struct nopal_session *session);
+/* Role path_limit: what the path takes from now on, but no more than
+ * nopal_path_most, and no less than what an IP packet of 1200 bytes holds.  What
+ * was cut longer stays so, and leaves in fragments of IP. */
+void nopal_path_limit_set(struct nopal_session *session,
+			  uint32_t datagram_bytes);
 
 /* ------------------------------------------------------ messages, segments */
 

@@ -339,6 +339,30 @@ static void leave_room_around(struct nopal_plan *plan,
 		plan->body_bytes = plan->datagram_bytes - used;
 }
 
+static uint32_t path_floor_of(const struct nopal_plan *plan)
+{
+	uint32_t floor = NOPAL_PATH_FLOOR - NOPAL_UDP_BYTES;
+
+	return bottom_provider(plan, "path_limit") &&
+			       floor < plan->datagram_bytes
+		       ? floor
+		       : plan->datagram_bytes;
+}
+
+/* Where the path is asked, all must fit the least that it may take. */
+static int seal_path(const struct nopal_plan *plan,
+		     struct nopal_problems *problems)
+{
+	if (plan->datagram_bytes - plan->path_floor < plan->body_bytes)
+		return 0;
+	nopal_problems_add(problems, plan->name, 0,
+			   "use fewer attributes, or leave the role path_limit "
+			   "out",
+			   "a path of %d bytes leaves no room for a body",
+			   NOPAL_PATH_FLOOR);
+	return -1;
+}
+
 static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	/* A first datagram has an id even where later ones have none. */
@@ -366,15 +390,21 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 		return -1;
 	}
 	plan->body_bytes = plan->datagram_bytes - used;
+	plan->path_floor = path_floor_of(plan);
 	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_ROOM;
 	     code++)
 		leave_room_around(plan, &plan->kinds[code]);
-	return 0;
+	return seal_path(plan, problems);
 }
 
-/* Of the top layer; a lower layer must take what the layer above sends. */
+/* Of the top layer; a lower layer must take what the layer above sends.  Who cuts
+ * can promise only what the narrowest path has room for; a message that is one
+ * datagram may leave in fragments of IP there. */
 static void seal_message_limit(struct nopal_plan *plan, uint64_t wanted)
 {
+	uint32_t body_bytes =
+		plan->body_bytes - (plan->datagram_bytes - plan->path_floor);
+
 	plan->message_limit = wanted ? wanted : MESSAGE_LIMIT;
 	for (uint32_t p = 0; p < plan->layers[0].part_count; p++) {
 		const struct nopal_part *part = &plan->parts[p];
@@ -384,7 +414,7 @@ static void seal_message_limit(struct nopal_plan *plan, uint64_t wanted)
 			continue;
 		if (part->microprotocol->message_limit)
 			limit = part->microprotocol->message_limit(
-				part->parameters, plan->body_bytes);
+				part->parameters, body_bytes);
 		if (limit < plan->message_limit)
 			plan->message_limit = limit;
 	}

@@ -38,7 +38,8 @@ enum {
 	NOPAL_ID_BYTES = 4,
 	NOPAL_FINGERPRINT_BYTES = 8,
 	NOPAL_CHECK_BYTES = 8,
-	NOPAL_UDP_BYTES = 28, /* IPv4 and UDP headers, part of the MTU */
+	NOPAL_UDP_BYTES = 28,	 /* IPv4 and UDP headers, part of the MTU */
+	NOPAL_PATH_FLOOR = 1200, /* RFC 8899, BASE_PLPMTU: IP bytes */
 };
 
 /* The layer below reports a segment done by this bit of the done barrier. */
@@ -137,6 +138,8 @@ struct nopal_plan {
 		trailer_bytes;	   /* of a data datagram */
 	uint32_t data_field_bytes; /* most that the fields of data take */
 	uint32_t datagram_bytes;   /* longest UDP payload */
+	/* The least that a path takes; longest where nobody asks the path. */
+	uint32_t path_floor;
 	uint64_t message_limit;
 	struct nopal_budget budget;
 	struct nopal_composition *composition; /* owns parameters */

@@ -127,6 +127,8 @@ struct nopal_awake {
 	uint64_t random;
 	struct nopal_body *spare_fragments; /* message.c: a list */
 	uint32_t spare_count;
+	uint16_t
+		path_short; /* datagrams are by so much below the plan's most */
 	uint32_t waiting_open_count, waiting_open_room;
 	struct nopal_handle
 		*waiting_open; /* messages sent before SESSION_OPENED */
@@ -244,7 +246,7 @@ struct nopal_endpoint {
 	struct nopal_core *train_of;
 	uint32_t train_length, train_stride, train_count;
 	uint32_t unsealed; /* bytes of the last datagram, to be sealed yet */
-	bool train_closed, busy, unflushed;
+	bool train_closed, train_fragments, busy, unflushed;
 	bool demux_is_set; /* by the first plan that is allowed or opened here */
 	enum nopal_demux demux;
 	struct nopal_buffer *spare; /* of NOPAL_SPARE_BYTES, linked by owner */
@@ -449,6 +451,9 @@ uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes);
 void nopal__train_add(struct nopal_core *core, uint32_t bytes);
 /* The same, to be sealed before it leaves. */
 void nopal__train_add_open(struct nopal_core *core, uint32_t bytes);
+/* What was added is longer than its path is thought to take: nothing joins it.
+ * `fragments`: it may leave in several packets. */
+void nopal__train_end_long(struct nopal_core *core, bool fragments);
 void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
 			    const struct nopal_address *to,
 			    const uint8_t *bytes, uint32_t length);

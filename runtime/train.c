@@ -22,7 +22,7 @@ static void transmitted(struct nopal_endpoint *endpoint,
 	if (how != NOPAL_TRANSMITTED)
 		counters->soft_errors++;
 	endpoint->train_length = endpoint->train_count = 0;
-	endpoint->train_closed = false;
+	endpoint->train_closed = endpoint->train_fragments = false;
 }
 
 /* The last datagram is sealed when the next one lies behind it or the train
@@ -51,7 +51,8 @@ nopal__endpoint_flush(struct nopal_endpoint *endpoint)
 {
 	struct nopal_train train = { &endpoint->train_to, endpoint->train,
 				     endpoint->train_length,
-				     endpoint->train_stride };
+				     endpoint->train_stride,
+				     endpoint->train_fragments };
 
 	train_seal(endpoint);
 	if (endpoint->train_count && !endpoint->busy)
@@ -126,6 +127,12 @@ NOPAL_HOT void nopal__train_add_open(struct nopal_core *core, uint32_t bytes)
 	nopal__train_add(core, bytes);
 	if (nopal__plan(core)->seal)
 		core->endpoint->unsealed = bytes;
+}
+
+void nopal__train_end_long(struct nopal_core *core, bool fragments)
+{
+	core->endpoint->train_closed = true;
+	core->endpoint->train_fragments = fragments;
 }
 
 /* A datagram of no session: a train of its own. */

@@ -204,6 +204,19 @@ static inline uint8_t *put_head(struct nopal_core *core, uint8_t kind,
 		       : at;
 }
 
+/* To the train.  What is longer than the path is thought to take goes alone: a
+ * probe of it, or what was cut for a longer one. */
+static inline void add_out(struct nopal_core *core,
+			   const struct nopal_segment *segment, uint32_t bytes)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	nopal__train_add_open(core, bytes);
+	if (bytes > nopal_path_limit(&core->session))
+		nopal__train_end_long(core, plan->kinds[segment->kind].class ==
+						    NOPAL_KIND_CARRIED);
+}
+
 /* How long the header is shows when it is written: before its place is known. */
 static void pack_formatted(struct nopal_core *core,
 			   const struct nopal_segment *segment)
@@ -227,8 +240,8 @@ static void pack_formatted(struct nopal_core *core,
 	if (segment->body.length)
 		memcpy(start + bytes, segment->body.bytes,
 		       segment->body.length);
-	nopal__train_add_open(core, bytes + segment->body.length +
-					    plan->trailer_bytes);
+	add_out(core, segment,
+		bytes + segment->body.length + plan->trailer_bytes);
 }
 
 void nopal__pack_out(struct nopal_core *core,
@@ -249,7 +262,7 @@ void nopal__pack_out(struct nopal_core *core,
 	at = put_header(core, segment, at);
 	if (segment->body.length)
 		memcpy(at, segment->body.bytes, segment->body.length);
-	nopal__train_add_open(core, bytes);
+	add_out(core, segment, bytes);
 	fetch_behind(&segment->body);
 }
 
@@ -372,12 +385,40 @@ uint32_t nopal_pack_limit(const struct nopal_session *session)
 {
 	const struct nopal_core *core = nopal__core(session);
 
-	return nopal__layer(core)->coded.bytes + nopal__plan(core)->body_bytes;
+	return nopal__layer(core)->coded.bytes + nopal_body_most(session);
+}
+
+/* Where nobody asks the path, the plan's numbers are all there is to know. */
+NOPAL_HOT static uint32_t path_short(const struct nopal_session *session)
+{
+	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	if (plan->path_floor == plan->datagram_bytes)
+		return 0;
+	while (core->below)
+		core = core->below;
+	return core->awake->path_short;
 }
 
 uint32_t nopal_body_limit(const struct nopal_session *session)
 {
+	return nopal_body_most(session) - path_short(session);
+}
+
+uint32_t nopal_body_most(const struct nopal_session *session)
+{
 	return nopal__plan(nopal__core(session))->body_bytes;
+}
+
+uint32_t nopal_path_limit(const struct nopal_session *session)
+{
+	return nopal_path_most(session) - path_short(session);
+}
+
+uint32_t nopal_path_most(const struct nopal_session *session)
+{
+	return nopal__plan(nopal__core(session))->datagram_bytes;
 }
 
 uint32_t nopal_control_limit(const struct nopal_session *session,
@@ -385,12 +426,13 @@ uint32_t nopal_control_limit(const struct nopal_session *session,
 {
 	const struct nopal_plan *plan = nopal__plan(nopal__core(session));
 	uint8_t code = part->kind[kind];
+	uint32_t path = nopal_path_limit(session);
 
 	if (code == NOPAL_KIND_CONNECT)
-		return plan->datagram_bytes - 1 - NOPAL_ID_BYTES -
-		       NOPAL_FINGERPRINT_BYTES - NOPAL_CHECK_BYTES;
-	return plan->datagram_bytes - plan->head_bytes -
-	       plan->kinds[code].header.bytes - plan->trailer_bytes;
+		return path - 1 - NOPAL_ID_BYTES - NOPAL_FINGERPRINT_BYTES -
+		       NOPAL_CHECK_BYTES;
+	return path - plan->head_bytes - plan->kinds[code].header.bytes -
+	       plan->trailer_bytes;
 }
 
 const struct nopal_field *nopal_data_fields(const struct nopal_session *session,

@@ -39,7 +39,7 @@ static enum nopal_verdict fixed_size_on_from_user(struct nopal_session *session,
 	struct nopal_segment *segment = NULL;
 
 	(void)part;
-	if (message->length <= nopal_body_limit(session))
+	if (message->length <= nopal_body_most(session))
 		segment = nopal_segment_cut(session, message, 0,
 					    (uint32_t)message->length);
 	if (!segment) {

@@ -261,7 +261,7 @@ static void windowed_flow_when_probe_due(struct nopal_session *session,
 static uint64_t windowed_flow_segments(struct nopal_session *session,
 				       int64_t bytes)
 {
-	uint32_t full = nopal_body_limit(session);
+	uint32_t full = nopal_body_most(session);
 
 	return ((uint64_t)bytes + full - 1) / full;
 }

@@ -40,6 +40,9 @@ struct nopal_train {
 	const uint8_t *bytes;
 	uint32_t length;
 	uint32_t stride; /* as above; length when there is one */
+	/* Longer than the path takes: may leave in fragments of IP, which nothing
+	 * else ever does. */
+	bool fragments;
 };
 
 enum nopal_transmitted {

@@ -32,6 +32,8 @@ enum {
 	LINK_BITS_A_BYTE = 8,
 	LINK_FIRST_ROOM = 64, /* power of two */
 	LINK_MASK_BITS = 64,
+	LINK_IP_BYTES = 20, /* IPv4 header: every fragment has one */
+	LINK_FRAGMENT_UNIT = 8,
 };
 
 /* ---------------------------------------------------------- distributions */
@@ -209,6 +211,21 @@ bool nopal__link_fits(const struct nopal__link_engine *engine, uint32_t length)
 	       length + engine->header_bytes <= engine->link.mtu;
 }
 
+/* How many packets of IP the datagram takes; 0: it may not pass. */
+static uint32_t link_pieces(const struct nopal__link_engine *engine,
+			    const struct nopal__link_packet *packet)
+{
+	uint32_t body = packet->length + engine->header_bytes - LINK_IP_BYTES;
+	uint32_t room =
+		(engine->link.mtu - LINK_IP_BYTES) & ~(LINK_FRAGMENT_UNIT - 1u);
+
+	if (nopal__link_fits(engine, packet->length))
+		return 1;
+	if (!packet->fragments || packet->length > NOPAL__LINK_MOST_MTU)
+		return 0;
+	return (body + room - 1) / room;
+}
+
 uint32_t nopal__link_queued(struct nopal__link_engine *engine, int64_t now_ns)
 {
 	while (engine->queued && engine->leaves_ns[engine->first] <= now_ns) {
@@ -321,6 +338,16 @@ static bool link_loses(struct nopal__link_engine *engine)
 	return false;
 }
 
+/* One fragment that is lost takes the others with it. */
+static bool link_loses_any(struct nopal__link_engine *engine, uint32_t pieces)
+{
+	bool lost = false;
+
+	for (; pieces; pieces--)
+		lost |= link_loses(engine);
+	return lost;
+}
+
 /* ------------------------------------------------------------------ delay */
 
 static int64_t link_delay(struct nopal__link_engine *engine)
@@ -379,22 +406,27 @@ static void link_come_out(struct nopal__link_engine *engine,
 		copy->at_ns += link_delay(engine);
 }
 
-unsigned nopal__link_enter(struct nopal__link_engine *engine, uint32_t length,
+unsigned nopal__link_carry(struct nopal__link_engine *engine,
+			   const struct nopal__link_packet *packet,
 			   int64_t now_ns,
 			   struct nopal__link_copy ret[NOPAL__LINK_COPIES])
 {
 	const struct nopal_link *link = &engine->link;
 	struct nopal_link_counters *counters = &engine->counters;
+	uint32_t pieces = link_pieces(engine, packet);
 	unsigned copies = 1;
 
 	counters->entered++;
 	if (now_ns >= link->down_from_ns && now_ns < link->down_until_ns)
 		return counters->lost++, 0;
-	if (!nopal__link_fits(engine, length))
+	if (!pieces)
 		return counters->too_big++, 0;
-	if (!link_queue(engine, length + engine->header_bytes, now_ns))
+	if (!link_queue(engine,
+			packet->length + engine->header_bytes +
+				(pieces - 1) * LINK_IP_BYTES,
+			now_ns))
 		return counters->overflowed++, 0;
-	if (link_loses(engine))
+	if (link_loses_any(engine, pieces))
 		return counters->lost++, 0;
 	if (link_draws(engine, NOPAL__LINK_DUPLICATE, link->duplicate)) {
 		copies = NOPAL__LINK_COPIES;
@@ -403,6 +435,6 @@ unsigned nopal__link_enter(struct nopal__link_engine *engine, uint32_t length,
 	for (unsigned i = 0; i < copies; i++)
 		link_come_out(engine, &ret[i]);
 	counters->delivered += copies;
-	counters->delivered_bytes += (uint64_t)copies * length;
+	counters->delivered_bytes += (uint64_t)copies * packet->length;
 	return copies;
 }

@@ -2,11 +2,11 @@
 /*
  * link_engine.h -- one direction of a link: what becomes of a datagram.
  *
- * The engine is told (length, now) and answers with the copies that come out,
+ * The engine is told (packet, now) and answers with the copies that come out,
  * and when.  It keeps no datagrams, reads no clock and schedules nothing: the
  * simulator, the UDP relay and the link between TUN devices drive the same one.
  *
- *   enter -> down? -> MTU -> queue limit, rate -> loss -> duplicate
+ *   enter -> down? -> MTU (fragments) -> queue limit, rate -> loss -> duplicate
  *                                           each copy: corrupt, delay, reorder
  */
 #ifndef NOPAL_LINK_ENGINE_H
@@ -37,6 +37,12 @@ enum nopal__link_stream {
 	NOPAL__LINK_DELAY,
 	NOPAL__LINK_REORDER,
 	NOPAL__LINK_STREAMS,
+};
+
+/* One datagram as it goes in. */
+struct nopal__link_packet {
+	uint32_t length;
+	bool fragments; /* longer than the MTU it goes in several packets */
 };
 
 /* One datagram as it comes out. */
@@ -70,11 +76,22 @@ void nopal__link_fini(struct nopal__link_engine *engine);
  * mask and the gap count from the change.  Returns as init. */
 int nopal__link_change(struct nopal__link_engine *engine,
 		       const struct nopal_link *link);
-/* A datagram of `length` bytes enters at `now_ns` (never before an earlier
- * one's).  Returns the number of copies that come out: 0, 1 or 2. */
-unsigned nopal__link_enter(struct nopal__link_engine *engine, uint32_t length,
+/* A datagram enters at `now_ns` (never before an earlier one's).  Returns the
+ * number of copies that come out: 0, 1 or 2. */
+unsigned nopal__link_carry(struct nopal__link_engine *engine,
+			   const struct nopal__link_packet *packet,
 			   int64_t now_ns,
 			   struct nopal__link_copy ret[NOPAL__LINK_COPIES]);
+/* The same for one of `length` bytes about which there is nothing to say. */
+static inline unsigned
+nopal__link_enter(struct nopal__link_engine *engine, uint32_t length,
+		  int64_t now_ns,
+		  struct nopal__link_copy ret[NOPAL__LINK_COPIES])
+{
+	return nopal__link_carry(
+		engine, &(struct nopal__link_packet){ .length = length },
+		now_ns, ret);
+}
 /* Packets waiting or in transmission at `now_ns`. */
 uint32_t nopal__link_queued(struct nopal__link_engine *engine, int64_t now_ns);
 /* Is a datagram of `length` bytes within the MTU? */

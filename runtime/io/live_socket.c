@@ -23,6 +23,7 @@ enum {
 	SOCKET_SEND_BYTES =
 		4 << 20, /* asked for; what was granted is read back */
 	SOCKET_RECEIVE_BYTES = 8 << 20,
+	SOCKET_LEAST_IPV6_MTU = 1280, /* RFC 8200, section 5 */
 };
 
 /* ----------------------------------------------------------------- opening */
@@ -44,8 +45,8 @@ static int socket_buffer(int fd, int force, int plain, int bytes)
 	return bytes;
 }
 
-/* Datagrams are never fragmented: the path's limit is found by probing, and
- * what ICMP says about it is not believed (RFC 8899). */
+/* Datagrams are not fragmented: the path's limit is found by probing, and what
+ * ICMP says about it is not believed (RFC 8899). */
 static void socket_no_fragments(int fd, int family)
 {
 	if (socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE))
@@ -56,6 +57,18 @@ static void socket_no_fragments(int fd, int family)
 		       IPV6_PMTUDISC_PROBE))
 		socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
 			   IPV6_PMTUDISC_DO);
+	socket_set(fd, IPPROTO_IPV6, IPV6_MTU, 0);
+}
+
+/* But for one that was cut for a longer path than it has now: routers of IPv4
+ * may cut it again, those of IPv6 never do, so there it is cut for any path. */
+static void socket_fragments(int fd, int family)
+{
+	socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
+	if (family != AF_INET6)
+		return;
+	socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
+	socket_set(fd, IPPROTO_IPV6, IPV6_MTU, SOCKET_LEAST_IPV6_MTU);
 }
 
 static void socket_tune(struct live_socket *sock)
@@ -356,8 +369,8 @@ bool nopal__live_socket_flush(struct live_socket *sock)
 	return sock->rest_length == 0;
 }
 
-enum nopal_transmitted nopal__live_socket_send(struct live_socket *sock,
-					       const struct nopal_train *train)
+static enum nopal_transmitted socket_send(struct live_socket *sock,
+					  const struct nopal_train *train)
 {
 	struct nopal_train whole = *train;
 	struct socket_each each;
@@ -380,5 +393,18 @@ enum nopal_transmitted nopal__live_socket_send(struct live_socket *sock,
 			false; /* the datagrams were good: it is the train */
 		sock->gso_errno = error;
 	}
+	return result;
+}
+
+enum nopal_transmitted nopal__live_socket_send(struct live_socket *sock,
+					       const struct nopal_train *train)
+{
+	enum nopal_transmitted result;
+
+	if (!train->fragments)
+		return socket_send(sock, train);
+	socket_fragments(sock->fd, sock->family);
+	result = socket_send(sock, train);
+	socket_no_fragments(sock->fd, sock->family);
 	return result;
 }

@@ -234,9 +234,10 @@ static void sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
 {
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 	struct sim_packet *copies[NOPAL__LINK_COPIES] = { packet };
-	unsigned count =
-		nopal__link_enter(&sim->links[index].engine, packet->length,
-				  sim->world.now_ns, out);
+	const struct nopal__link_packet in = { .length = packet->length,
+					       .fragments = packet->fragments };
+	unsigned count = nopal__link_carry(&sim->links[index].engine, &in,
+					   sim->world.now_ns, out);
 
 	if (count == 0)
 		nopal__sim_packet_drop(packet);
@@ -317,6 +318,7 @@ static bool sim_depart(struct sim *sim, uint32_t link,
 	packet->from = *from;
 	packet->to_host = nopal__sim_host_of(sim, train->to);
 	packet->to_port = train->to->port;
+	packet->fragments = train->fragments;
 	if (link != SIM_NONE)
 		sim_pass(sim, link, packet);
 	else if (!sim_loop_back(sim, packet))
@@ -339,7 +341,7 @@ static enum nopal_transmitted sim_transmit(struct nopal_world *world,
 	link = nopal__sim_route(sim, sim->hosts[port->host], host);
 	if (link == SIM_NONE && host != port->host)
 		return NOPAL_UNSENT;
-	if (link != SIM_NONE &&
+	if (link != SIM_NONE && !train->fragments &&
 	    !nopal__link_fits(&sim->links[link].engine,
 			      train->length < stride ? train->length : stride))
 		return NOPAL_TOO_BIG;

@@ -29,6 +29,7 @@ struct sim_packet {
 	uint32_t to_host;
 	uint16_t to_port;
 	uint32_t length;
+	bool fragments; /* may go in several packets of IP */
 	uint8_t bytes[];
 };
 

@@ -103,6 +103,7 @@ struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool,
 	pool->away++;
 	packet->buffer.references = 1;
 	packet->length = length;
+	packet->fragments = false;
 	if (length)
 		memcpy(packet->bytes, bytes, length);
 	return packet;
@@ -119,6 +120,7 @@ struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool,
 	copy->from = packet->from;
 	copy->to_host = packet->to_host;
 	copy->to_port = packet->to_port;
+	copy->fragments = packet->fragments;
 	return copy;
 }
 

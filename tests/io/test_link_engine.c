@@ -157,6 +157,35 @@ static void the_mtu_counts_headers(void **state)
 	nopal__link_fini(&engine);
 }
 
+static void fragments_pass_where_one_packet_does_not(void **state)
+{
+	struct nopal_link link = { .mtu = 1300,
+				   .rate_bps = 8000000,
+				   .loss_model = NOPAL_LOSS_MASK,
+				   .loss_mask = 1 << 3 };
+	const struct nopal__link_packet whole = { .length = 1472 };
+	const struct nopal__link_packet cut = { .length = 1472,
+						.fragments = true };
+	struct nopal__link_engine engine;
+	struct nopal__link_copy out[NOPAL__LINK_COPIES];
+
+	(void)state;
+	nopal__link_init(&engine, &link, NOPAL__UDP_HEADER_BYTES, 1);
+	assert_int_equal(nopal__link_carry(&engine, &whole, 0, out), 0);
+	assert_int_equal(nopal__link_carry(&engine, &cut, 0, out), 1);
+	/* two packets: 1500 bytes and one header more, at a byte a microsecond */
+	assert_int_equal(out[0].at_ns, 1520 * NOPAL_MICROSECOND);
+	/* the fourth packet is lost, and with it the third */
+	assert_int_equal(nopal__link_carry(&engine, &cut, 0, out), 0);
+	assert_int_equal(engine.counters.too_big, 1);
+	assert_int_equal(engine.counters.lost, 1);
+	link = (struct nopal_link){ .mtu = 68 };
+	nopal__link_change(&engine, &link);
+	assert_int_equal(nopal__link_carry(&engine, &cut, NOPAL_SECOND, out),
+			 1);
+	nopal__link_fini(&engine);
+}
+
 static void nothing_passes_a_link_that_is_down(void **state)
 {
 	struct nopal__link_engine engine;
@@ -520,6 +549,7 @@ int main(void)
 		cmocka_unit_test(the_queue_has_its_limit),
 		cmocka_unit_test(the_queue_grows_to_a_large_limit),
 		cmocka_unit_test(the_mtu_counts_headers),
+		cmocka_unit_test(fragments_pass_where_one_packet_does_not),
 		cmocka_unit_test(nothing_passes_a_link_that_is_down),
 		cmocka_unit_test(what_is_lost_has_used_the_link),
 		cmocka_unit_test(a_mask_loses_exactly_its_datagrams),

@@ -86,6 +86,12 @@ uint32_t nopal_body_limit(const struct nopal_session *session)
 	return BENCH_BODY;
 }
 
+uint32_t nopal_body_most(const struct nopal_session *session)
+{
+	(void)session;
+	return BENCH_BODY;
+}
+
 uint64_t nopal_next_packet_number(const struct nopal_session *session)
 {
 	(void)session;
