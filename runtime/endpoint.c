@@ -254,6 +254,7 @@ static void arrival_receive(struct nopal_endpoint *endpoint,
 	struct nopal_core *of_last = NULL;
 	uint32_t at = 0;
 
+	endpoint->arrived_ecn = arrival->ecn;
 	do {
 		uint32_t left = arrival->length - at;
 

@@ -566,6 +566,16 @@ uint32_t nopal_path_most(const struct nopal_session *session);
 void nopal_path_limit_set(struct nopal_session *session,
 			  uint32_t datagram_bytes);
 
+/* What the header of IP says of congestion: RFC 3168, section 5. */
+enum nopal_ecn {
+	NOPAL_NOT_ECT, /* the sender understands no marks */
+	NOPAL_ECT_1,
+	NOPAL_ECT_0,
+	NOPAL_CE, /* marked: congestion, in place of a loss */
+};
+/* What the session's datagrams say from now on; NOPAL_NOT_ECT at first. */
+void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn);
+
 /* ------------------------------------------------------ messages, segments */
 
 /* Bytes that several may look at; freed with the last reference. */
@@ -610,9 +620,12 @@ struct nopal_segment {
 	uint8_t kind;	     /* wire code; 0 is data */
 	bool done;	     /* SEGMENT_DONE was raised */
 	bool incoming;
-	bool urgent;  /* its message is: first among those that wait */
-	bool wanted;  /* asked to leave and has not yet: first time or resend */
-	uint8_t fate; /* enum nopal_fate; set by the role acknowledgement */
+	bool urgent; /* its message is: first among those that wait */
+	bool wanted; /* asked to leave and has not yet: first time or resend */
+	union {
+		uint8_t fate; /* enum nopal_fate, of the role acknowledgement */
+		uint8_t ecn;  /* arriving: enum nopal_ecn of its datagram */
+	};
 	uint8_t pins; /* raises in progress: freed after the last */
 	uint16_t departures;
 	uint32_t number; /* counts from 1 in its session: its name in traces */

@@ -505,6 +505,8 @@ struct nopal_link {
 	uint32_t limit;	   /* packets in the queue: default 1000 */
 	uint32_t mtu;	   /* IP bytes: default 1500 */
 	int64_t down_from_ns, down_until_ns; /* partition: nothing passes */
+	bool ecn; /* who understands it gets a mark in place of a loss */
+	int64_t ce_threshold_ns; /* a longer wait is marked; 0: none is */
 };
 /* Words of tc-netem: "rate 100mbit delay 25ms 2ms distribution normal loss 5%
  * limit 400"; `fwd:` and `rev:` begin words for one direction.  Negative: a
@@ -601,7 +603,7 @@ void nopal_sim_at(struct nopal_world *world, int64_t time_ns,
 /* What a directed link did. */
 struct nopal_link_counters {
 	uint64_t entered, delivered, lost, overflowed, too_big, duplicated,
-		corrupted, reordered;
+		corrupted, reordered, marked;
 	uint64_t delivered_bytes; /* UDP payload; TUN: IP packets */
 	uint64_t queue_peak;	  /* packets */
 	int64_t queue_delay_peak_ns, queue_delay_sum_ns;

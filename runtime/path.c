@@ -23,3 +23,11 @@ void nopal_path_limit_set(struct nopal_session *session,
 	core->awake->path_short =
 		(uint16_t)(plan->datagram_bytes - datagram_bytes);
 }
+
+void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (!core->below)
+		core->awake->path_ecn = (uint8_t)ecn;
+}

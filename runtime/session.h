@@ -129,6 +129,7 @@ struct nopal_awake {
 	uint32_t spare_count;
 	uint16_t
 		path_short; /* datagrams are by so much below the plan's most */
+	uint8_t path_ecn;   /* enum nopal_ecn of what leaves */
 	uint32_t waiting_open_count, waiting_open_room;
 	struct nopal_handle
 		*waiting_open; /* messages sent before SESSION_OPENED */
@@ -249,6 +250,7 @@ struct nopal_endpoint {
 	bool train_closed, train_fragments, busy, unflushed;
 	bool demux_is_set; /* by the first plan that is allowed or opened here */
 	enum nopal_demux demux;
+	uint8_t arrived_ecn; /* enum nopal_ecn of what arrives now */
 	struct nopal_buffer *spare; /* of NOPAL_SPARE_BYTES, linked by owner */
 	struct nopal_ready *ready;  /* departures that wait for the kernel */
 	uint32_t ready_head, ready_count, ready_room;

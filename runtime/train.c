@@ -44,15 +44,23 @@ NOPAL_HOT static void train_seal(struct nopal_endpoint *endpoint)
 		bytes - core->layer->plan->trailer_bytes);
 }
 
+static uint8_t train_ecn(const struct nopal_endpoint *endpoint)
+{
+	const struct nopal_core *core = endpoint->train_of;
+
+	return core && core->awake ? core->awake->path_ecn : 0;
+}
+
 /* Not inlined: its wide read of length and stride would move before the tests of
  * its callers, and wait there for the narrow writes of the datagram before. */
 __attribute__((noinline)) void
 nopal__endpoint_flush(struct nopal_endpoint *endpoint)
 {
-	struct nopal_train train = { &endpoint->train_to, endpoint->train,
-				     endpoint->train_length,
-				     endpoint->train_stride,
-				     endpoint->train_fragments };
+	struct nopal_train train = {
+		&endpoint->train_to,	   endpoint->train,
+		endpoint->train_length,	   endpoint->train_stride,
+		endpoint->train_fragments, train_ecn(endpoint)
+	};
 
 	train_seal(endpoint);
 	if (endpoint->train_count && !endpoint->busy)

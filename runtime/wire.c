@@ -312,6 +312,7 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core,
 		return NULL;
 	}
 	segment->incoming = true;
+	segment->ecn = core->endpoint->arrived_ecn;
 	segment->departed_ns = core->session.now_ns;
 	segment->body =
 		(struct nopal_body){ nopal_buffer_ref(buffer),
@@ -366,6 +367,7 @@ struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
 		return NULL;
 	}
 	segment->incoming = true;
+	segment->ecn = core->endpoint->arrived_ecn;
 	segment->departed_ns = session->now_ns;
 	get_fields(core, header, segment, bytes);
 	memcpy(buffer->bytes, bytes + header->bytes, length - header->bytes);

@@ -84,7 +84,7 @@ static json_t *link_counters(const struct nopal_link *words,
 
 	return json_pack(
 		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-		"s:I, s:I, s:I, s:I, s:I}",
+		"s:I, s:I, s:I, s:I, s:I, s:I}",
 		"entered_datagrams", (json_int_t)counters->entered,
 		"delivered_datagrams", (json_int_t)counters->delivered,
 		"delivered_bytes", (json_int_t)counters->delivered_bytes,
@@ -94,6 +94,7 @@ static json_t *link_counters(const struct nopal_link *words,
 		"duplicated_datagrams", (json_int_t)counters->duplicated,
 		"corrupted_datagrams", (json_int_t)counters->corrupted,
 		"reordered_datagrams", (json_int_t)counters->reordered,
+		"marked_datagrams", (json_int_t)counters->marked,
 		"queue_peak_datagrams", (json_int_t)counters->queue_peak,
 		"queue_mean_bytes", (json_int_t)mean_bytes,
 		"queue_delay_mean_ns", (json_int_t)link_mean_wait(counters),
@@ -110,10 +111,12 @@ static void link_print_line(const char *direction,
 {
 	printf("%s: %" PRIu64 " entered, %" PRIu64 " delivered, %" PRIu64
 	       " lost, %" PRIu64 " overflowed, %" PRIu64 " too big, %" PRIu64
-	       " duplicated, %" PRIu64 " corrupted, %" PRIu64 " reordered\n",
+	       " duplicated, %" PRIu64 " corrupted, %" PRIu64
+	       " reordered, %" PRIu64 " marked\n",
 	       direction, counters->entered, counters->delivered,
 	       counters->lost, counters->overflowed, counters->too_big,
-	       counters->duplicated, counters->corrupted, counters->reordered);
+	       counters->duplicated, counters->corrupted, counters->reordered,
+	       counters->marked);
 	printf("         queue: %" PRIu64 " at most, %" PRId64
 	       " us on average; late: %" PRId64 " us at most, %" PRId64
 	       " us on average; refused %" PRIu64 ", missed %" PRIu64 "\n",

@@ -242,6 +242,7 @@ static json_t *link_json(const struct nopal_link_counters *link)
 	put(object, "duplicated", link->duplicated);
 	put(object, "corrupted", link->corrupted);
 	put(object, "reordered", link->reordered);
+	put(object, "marked", link->marked);
 	put(object, "queue_peak", link->queue_peak);
 	return object;
 }

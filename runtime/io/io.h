@@ -32,6 +32,7 @@ struct nopal_arrival {
 	uint32_t length;
 	uint32_t
 		stride; /* each datagram's bytes, the last may be shorter; 0: one */
+	uint8_t ecn; /* enum nopal_ecn of each */
 };
 
 /* Datagrams that leave together to one address. */
@@ -43,6 +44,7 @@ struct nopal_train {
 	/* Longer than the path takes: may leave in fragments of IP, which nothing
 	 * else ever does. */
 	bool fragments;
+	uint8_t ecn; /* enum nopal_ecn of each */
 };
 
 enum nopal_transmitted {

@@ -7,6 +7,7 @@
  *   loss mask 0xHEX (bit i: the i-th datagram)  |  loss mask 1011 (first to last)
  *   duplicate P%   corrupt P%   reorder P% [gap N]
  *   rate R   limit PACKETS   mtu BYTES   down FROM UNTIL
+ *   ecn: a loss marks who understands marks   ce_threshold T: so does a wait
  *
  * Words before `fwd:` or `rev:` are for both directions, those behind for one.
  * A number has its unit, always; a word that is given twice in one place is a
@@ -21,19 +22,20 @@
 
 #include "link_engine.h"
 #include "microprotocol.h"
+#include "problems.h"
 #include "random.h"
+#include "text.h"
 
 enum {
 	LINK_TOKEN = 48, /* bytes; no word of ours is half as long */
 	LINK_TEXT = 192, /* bytes of one problem's text */
 	LINK_DECIMAL = 10,
 	LINK_HEX = 16,
-	LINK_MASK_BITS = 64,
 	LINK_HEX_BITS = 4,
+	LINK_MASK_BITS = 64,
 };
 
 enum link_scope { LINK_BOTH, LINK_FORWARD, LINK_REVERSE };
-
 struct link_parser {
 	const char *rest; /* what is not yet read */
 	char token[LINK_TOKEN];
@@ -43,8 +45,7 @@ struct link_parser {
 	struct nopal_link forward, reverse;
 	enum link_scope scope;
 	uint32_t given; /* bit i: link_words[i], in this scope */
-	bool bad;
-	bool lost; /* after a mistake, until the next word that is known */
+	bool bad, lost; /* lost until the next word that is known */
 };
 
 /* ---------------------------------------------------------------- problems */
@@ -62,29 +63,18 @@ link_refuse(struct link_parser *parser, const char *fix, const char *cause, ...)
 	parser->bad = parser->lost = true;
 }
 
-/* A list of names as "a, b, c". */
-static void link_join(char *text, size_t room, const char *const *names)
-{
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (; *names && used < room; names++)
-		used += (size_t)snprintf(text + used, room - used, "%s%s",
-					 used ? ", " : "", *names);
-}
-
 static void link_refuse_name(struct link_parser *parser, const char *what,
 			     const char *const *names)
 {
-	const char *near = nopal_nearest(parser->token, names);
-	char all[LINK_TEXT], fix[2 * LINK_TEXT];
+	struct nopal_text all = { 0 };
+	char *fix;
 
-	link_join(all, sizeof(all), names);
-	if (near)
-		snprintf(fix, sizeof(fix), "did you mean `%s`?", near);
-	else
-		snprintf(fix, sizeof(fix), "one of: %s", all);
+	for (size_t i = 0; names[i]; i++)
+		nopal__append(&all, i ? ", %s" : "one of: %s", names[i]);
+	fix = nopal__suggestion(parser->token, names, all.text);
 	link_refuse(parser, fix, "`%s` is not %s", parser->token, what);
+	free(all.text);
+	free(fix);
 }
 
 /* ------------------------------------------------------------------ tokens */
@@ -110,8 +100,7 @@ static const char *link_skip_space(const char *at)
 static bool link_next(struct link_parser *parser)
 {
 	const char *at = link_skip_space(parser->rest);
-	size_t length = link_prefix(at);
-	size_t kept;
+	size_t length = link_prefix(at), kept;
 
 	if (!length)
 		while (at[length] && !isspace((unsigned char)at[length]))
@@ -497,26 +486,38 @@ static void link_word_down(struct link_parser *parser)
 			    "`down` ends before it begins");
 }
 
+static void link_word_ecn(struct link_parser *parser)
+{
+	parser->link->ecn = true;
+}
+
+static void link_word_ce_threshold(struct link_parser *parser)
+{
+	link_time_read(parser, &parser->link->ce_threshold_ns);
+}
+
 static const char *const link_words[] = {
-	"delay", "distribution", "loss", "duplicate", "corrupt", "reorder",
-	"rate",	 "limit",	 "mtu",	 "down",      NULL,
+	"delay",   "distribution", "loss",  "duplicate", "corrupt",
+	"reorder", "rate",	   "limit", "mtu",	 "down",
+	"ecn",	   "ce_threshold", NULL,
 };
 static void (*const link_word_run[])(struct link_parser *) = {
 	link_word_delay,     link_word_distribution, link_word_loss,
 	link_word_duplicate, link_word_corrupt,	     link_word_reorder,
 	link_word_rate,	     link_word_limit,	     link_word_mtu,
-	link_word_down,
+	link_word_down,	     link_word_ecn,	     link_word_ce_threshold,
 };
 
 /* ---------------------------------------------------------------- the whole */
 
-static void link_begin_scope(struct link_parser *parser, enum link_scope scope)
+static void link_begin_scope(struct link_parser *parser)
 {
+	bool forward = parser->token[0] == 'f';
+
 	if (parser->scope == LINK_BOTH)
 		parser->reverse = parser->forward;
-	parser->scope = scope;
-	parser->link =
-		scope == LINK_REVERSE ? &parser->reverse : &parser->forward;
+	parser->scope = forward ? LINK_FORWARD : LINK_REVERSE;
+	parser->link = forward ? &parser->forward : &parser->reverse;
 	parser->given = 0;
 }
 
@@ -525,9 +526,7 @@ static void link_word(struct link_parser *parser)
 	int which;
 
 	if (link_prefix(parser->token)) {
-		link_begin_scope(parser, parser->token[0] == 'f'
-						 ? LINK_FORWARD
-						 : LINK_REVERSE);
+		link_begin_scope(parser);
 		return;
 	}
 	for (which = 0; link_words[which]; which++)
@@ -548,19 +547,28 @@ static void link_word(struct link_parser *parser)
 	link_word_run[which](parser);
 }
 
+static void link_idle(struct link_parser *parser, bool idle, const char *where,
+		      const char *cause, const char *fix)
+{
+	if (idle)
+		link_refuse(parser, fix, "%s%s", where, cause);
+}
+
 /* Words that do nothing without another. */
 static void link_check(struct link_parser *parser,
 		       const struct nopal_link *link, const char *where)
 {
-	if (link->distribution != NOPAL_UNIFORM && link->jitter_ns == 0)
-		link_refuse(parser, "add a jitter, as in `delay 20ms 5ms`",
-			    "%s`distribution` without jitter does nothing",
-			    where);
-	if (link->reorder && link->delay_ns == 0)
-		link_refuse(parser, "add `delay 10ms`",
-			    "%s`reorder` without delay does nothing: what "
-			    "overtakes must have something to overtake",
-			    where);
+	link_idle(parser, link->distribution && !link->jitter_ns, where,
+		  "`distribution` without jitter does nothing",
+		  "add a jitter, as in `delay 20ms 5ms`");
+	link_idle(parser, link->reorder && !link->delay_ns, where,
+		  "`reorder` without delay does nothing: nothing is overtaken",
+		  "add `delay 10ms`");
+	link_idle(parser, link->ecn && !link->loss_model, where,
+		  "`ecn` without loss does nothing", "add `loss 1%`");
+	link_idle(parser, link->ce_threshold_ns && !link->rate_bps, where,
+		  "`ce_threshold` without rate does nothing: nothing waits",
+		  "add `rate 10mbit`");
 }
 
 int nopal_link_parse(const char *text, struct nopal_link *ret_forward,

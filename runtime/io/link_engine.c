@@ -12,6 +12,8 @@
  *     samples are correlated by c^k at distance k and the distribution is
  *     exact; netem's filter narrows it;
  *   - the tail of `pareto` reaches to 73 deviations, netem's table to 4;
+ *   - `ce_threshold`, which is tc-fq_codel(8)'s, goes by the time that a packet
+ *     will wait, and is known when it enters;
  *   - a duplicate has its own delay and corruption, and no second chance to be
  *     lost.
  *
@@ -158,6 +160,7 @@ static bool link_is_sound(const struct nopal_link *link)
 {
 	return link_time_is_sound(link->delay_ns) &&
 	       link_time_is_sound(link->jitter_ns) &&
+	       link_time_is_sound(link->ce_threshold_ns) &&
 	       link_shares_are_sound(link) &&
 	       (link->rate_bps == 0 ||
 		(link->rate_bps >= NOPAL__LINK_LEAST_BPS &&
@@ -277,9 +280,20 @@ static void link_transmit(struct nopal__link_engine *engine, uint32_t bytes)
 	engine->free_rest = work % engine->link.rate_bps;
 }
 
+/* False: who sent it understands no marks. */
+static bool link_marks(struct nopal__link_engine *engine, uint8_t *ecn)
+{
+	if (*ecn == NOPAL_NOT_ECT)
+		return false;
+	if (*ecn != NOPAL_CE)
+		engine->counters.marked++;
+	*ecn = NOPAL_CE;
+	return true;
+}
+
 /* False: the queue is full.  Else the packet has left at free_ns. */
 static bool link_queue(struct nopal__link_engine *engine, uint32_t bytes,
-		       int64_t now_ns)
+		       int64_t now_ns, uint8_t *ecn)
 {
 	uint32_t queued = nopal__link_queued(engine, now_ns);
 	int64_t waited_ns;
@@ -293,6 +307,9 @@ static bool link_queue(struct nopal__link_engine *engine, uint32_t bytes,
 		engine->free_rest = 0;
 	}
 	waited_ns = engine->free_ns - now_ns;
+	if (engine->link.ce_threshold_ns &&
+	    waited_ns > engine->link.ce_threshold_ns)
+		link_marks(engine, ecn);
 	link_transmit(engine, bytes);
 	if (engine->free_ns > now_ns) {
 		uint32_t last = (engine->first + queued) & (engine->room - 1);
@@ -414,6 +431,7 @@ unsigned nopal__link_carry(struct nopal__link_engine *engine,
 	const struct nopal_link *link = &engine->link;
 	struct nopal_link_counters *counters = &engine->counters;
 	uint32_t pieces = link_pieces(engine, packet);
+	uint8_t ecn = packet->ecn;
 	unsigned copies = 1;
 
 	counters->entered++;
@@ -424,16 +442,19 @@ unsigned nopal__link_carry(struct nopal__link_engine *engine,
 	if (!link_queue(engine,
 			packet->length + engine->header_bytes +
 				(pieces - 1) * LINK_IP_BYTES,
-			now_ns))
+			now_ns, &ecn))
 		return counters->overflowed++, 0;
-	if (link_loses_any(engine, pieces))
+	if (link_loses_any(engine, pieces) &&
+	    !(link->ecn && link_marks(engine, &ecn)))
 		return counters->lost++, 0;
 	if (link_draws(engine, NOPAL__LINK_DUPLICATE, link->duplicate)) {
 		copies = NOPAL__LINK_COPIES;
 		counters->duplicated++;
 	}
-	for (unsigned i = 0; i < copies; i++)
+	for (unsigned i = 0; i < copies; i++) {
+		ret[i].ecn = ecn;
 		link_come_out(engine, &ret[i]);
+	}
 	counters->delivered += copies;
 	counters->delivered_bytes += (uint64_t)copies * packet->length;
 	return copies;

@@ -6,7 +6,8 @@
  * and when.  It keeps no datagrams, reads no clock and schedules nothing: the
  * simulator, the UDP relay and the link between TUN devices drive the same one.
  *
- *   enter -> down? -> MTU (fragments) -> queue limit, rate -> loss -> duplicate
+ *   enter -> down? -> MTU (fragments) -> queue limit, rate, ce_threshold
+ *         -> loss, or a mark in its place -> duplicate
  *                                           each copy: corrupt, delay, reorder
  */
 #ifndef NOPAL_LINK_ENGINE_H
@@ -43,11 +44,13 @@ enum nopal__link_stream {
 struct nopal__link_packet {
 	uint32_t length;
 	bool fragments; /* longer than the MTU it goes in several packets */
+	uint8_t ecn;	/* enum nopal_ecn */
 };
 
 /* One datagram as it comes out. */
 struct nopal__link_copy {
 	int64_t at_ns;
+	uint8_t ecn; /* enum nopal_ecn */
 	bool corrupt;
 	uint64_t bit; /* corrupt: flip payload bit `bit` modulo its bits */
 };

@@ -69,6 +69,7 @@ struct live_inbox;
 
 struct live_socket {
 	int fd, family;
+	uint8_t ecn, rest_ecn; /* enum nopal_ecn: of what leaves, of `rest` */
 	bool gso, gro;
 	int gso_errno, gro_errno;      /* why not */
 	int send_bytes, receive_bytes; /* buffers, as granted */

@@ -165,16 +165,18 @@ static struct live_packet *carrier_copy(const struct nopal__link_copy *copy,
 			(uint8_t)(1u << (bit % CARRIER_BITS_A_BYTE));
 	}
 	packet->length = length;
+	packet->ecn = copy->ecn;
 	return packet;
 }
 
 void nopal__live_carrier_enter(struct live_carrier *carrier,
 			       enum live_direction direction, void *path,
 			       const uint8_t *bytes, uint32_t length,
-			       int64_t now_ns)
+			       uint8_t ecn, int64_t now_ns)
 {
+	const struct nopal__link_packet in = { .length = length, .ecn = ecn };
 	struct nopal__link_copy copies[NOPAL__LINK_COPIES];
-	unsigned count = nopal__link_enter(&carrier->engine[direction], length,
+	unsigned count = nopal__link_carry(&carrier->engine[direction], &in,
 					   now_ns, copies);
 
 	for (unsigned i = 0; i < count; i++) {

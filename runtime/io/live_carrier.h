@@ -25,12 +25,13 @@ enum live_direction { LIVE_FORWARD, LIVE_REVERSE, LIVE_DIRECTIONS };
 struct live_packet {
 	void *path; /* as it entered */
 	enum live_direction direction;
+	uint8_t ecn; /* enum nopal_ecn */
 	uint32_t length;
 	uint8_t bytes[];
 };
 
 /* False: the kernel does not take it now; it is lost, as on any busy host. */
-typedef bool live_deliver(void *user, const struct live_packet *packet);
+typedef bool live_deliver(void *user, struct live_packet *packet);
 
 struct live_departure; /* when which packet comes out */
 
@@ -59,7 +60,7 @@ int64_t nopal__live_carrier_now(const struct live_carrier *carrier);
 void nopal__live_carrier_enter(struct live_carrier *carrier,
 			       enum live_direction direction, void *path,
 			       const uint8_t *bytes, uint32_t length,
-			       int64_t now_ns);
+			       uint8_t ecn, int64_t now_ns);
 /* After a batch: delivers what is due, and arms the timer for the rest. */
 void nopal__live_carrier_turn(struct live_carrier *carrier);
 

@@ -22,6 +22,7 @@ enum {
 	INBOX_SLOT_BYTES =
 		LIVE_RECEIVE_BYTES + 128, /* slots do not share cache sets */
 	INBOX_ALIGN = 64,		  /* arrivals begin on a cache line */
+	INBOX_ECN = 3,			  /* bits of a class: RFC 3168 */
 	INBOX_ERRORS_IN_A_ROW = 4,    /* receive errors that end a gathering */
 	INBOX_WARM_BYTES = 256 << 10, /* of one batch: still in the cache when
 					 the core looks at its first datagram */
@@ -29,7 +30,13 @@ enum {
 
 union inbox_control {
 	struct cmsghdr align;
-	char room[CMSG_SPACE(sizeof(int))];
+	char room[2 * CMSG_SPACE(sizeof(int))]; /* a stride and a class */
+};
+
+/* What the kernel says of a receive. */
+struct inbox_said {
+	uint32_t stride; /* of the datagrams that GRO put together; 0: one */
+	uint8_t ecn;
 };
 
 struct live_inbox {
@@ -96,17 +103,27 @@ static void inbox_header(struct live_inbox *inbox, unsigned at, uint8_t *bytes,
 	};
 }
 
-/* How long the datagrams are that GRO put together; 0: there is one. */
-static uint32_t inbox_stride(struct msghdr *header, uint32_t length)
+/* The kernel tells the class of IPv4 in a byte, that of IPv6 in an int. */
+static struct inbox_said inbox_said(struct msghdr *header, uint32_t length)
 {
-	int stride = 0;
+	uint8_t service = 0;
+	int stride = 0, class = 0;
 
 	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at;
 	     at = CMSG_NXTHDR(header, at)) {
 		if (at->cmsg_level == SOL_UDP && at->cmsg_type == UDP_GRO)
 			memcpy(&stride, CMSG_DATA(at), sizeof(stride));
+		else if (at->cmsg_level == IPPROTO_IP &&
+			 at->cmsg_type == IP_TOS)
+			memcpy(&service, CMSG_DATA(at), sizeof(service));
+		else if (at->cmsg_level == IPPROTO_IPV6 &&
+			 at->cmsg_type == IPV6_TCLASS)
+			memcpy(&class, CMSG_DATA(at), sizeof(class));
 	}
-	return stride > 0 && (uint32_t)stride < length ? (uint32_t)stride : 0;
+	if (stride < 0 || (uint32_t)stride >= length)
+		stride = 0;
+	return (struct inbox_said){ (uint32_t)stride,
+				    (uint8_t)((service | class) & INBOX_ECN) };
 }
 
 /* Worth handing on?  Others were counted. */
@@ -143,12 +160,15 @@ static void inbox_advance(struct live_inbox *inbox, uint32_t bytes)
 static void inbox_arrival(struct live_inbox *inbox, unsigned header,
 			  uint32_t length, struct nopal_arrival *ret_arrival)
 {
+	struct inbox_said said =
+		inbox_said(&inbox->headers[header].msg_hdr, length);
+
 	nopal__live_address_from(&inbox->from[header], &ret_arrival->from);
 	ret_arrival->buffer = nopal_buffer_ref(inbox->block);
 	ret_arrival->bytes = inbox->block->bytes + inbox->used;
 	ret_arrival->length = length;
-	ret_arrival->stride =
-		inbox_stride(&inbox->headers[header].msg_hdr, length);
+	ret_arrival->stride = said.stride;
+	ret_arrival->ecn = said.ecn;
 	inbox_advance(inbox, length);
 }
 
@@ -212,12 +232,14 @@ static bool inbox_continues(struct live_inbox *inbox, unsigned slot,
 			    const struct nopal_arrival *before, uint32_t length)
 {
 	uint32_t stride = before->stride ? before->stride : before->length;
+	struct inbox_said said =
+		inbox_said(&inbox->headers[slot].msg_hdr, length);
 
 	return length <= stride && before->length % stride == 0 &&
 	       before->length + length <= LIVE_RECEIVE_BYTES &&
 	       before->buffer == inbox->block &&
 	       inbox_same_sender(inbox, slot, inbox->train_slot) &&
-	       inbox_stride(&inbox->headers[slot].msg_hdr, length) == 0;
+	       said.stride == 0 && said.ecn == before->ecn;
 }
 
 /* Copies what lies in a slot behind the others, as a train where it can. */

@@ -41,7 +41,7 @@ struct nopal_relay {
 
 /* ----------------------------------------------------------------- leaving */
 
-static bool relay_deliver(void *user, const struct live_packet *packet)
+static bool relay_deliver(void *user, struct live_packet *packet)
 {
 	struct nopal_relay *relay = user;
 	struct relay_path *path = packet->path;
@@ -51,6 +51,7 @@ static bool relay_deliver(void *user, const struct live_packet *packet)
 		.bytes = packet->bytes,
 		.length = packet->length,
 		.stride = packet->length,
+		.ecn = packet->ecn,
 	};
 
 	return nopal__live_socket_send(forward ? &path->sock : &relay->sock,
@@ -70,7 +71,7 @@ static void relay_enter(struct nopal_relay *relay, struct relay_path *path,
 
 		nopal__live_carrier_enter(
 			&relay->carrier, direction, path, arrival->bytes + at,
-			left < stride ? left : stride, now_ns);
+			left < stride ? left : stride, arrival->ecn, now_ns);
 	}
 }
 

@@ -71,12 +71,32 @@ static void socket_fragments(int fd, int family)
 	socket_set(fd, IPPROTO_IPV6, IPV6_MTU, SOCKET_LEAST_IPV6_MTU);
 }
 
+/* What arrives tells its marks. */
+static void socket_hear_marks(int fd, int family)
+{
+	socket_set(fd, IPPROTO_IP, IP_RECVTOS, 1);
+	if (family == AF_INET6)
+		socket_set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+}
+
+/* What leaves from now on; sessions of one endpoint mostly agree. */
+static void socket_mark(struct live_socket *sock, uint8_t ecn)
+{
+	if (sock->ecn == ecn)
+		return;
+	sock->ecn = ecn;
+	socket_set(sock->fd, IPPROTO_IP, IP_TOS, ecn);
+	if (sock->family == AF_INET6)
+		socket_set(sock->fd, IPPROTO_IPV6, IPV6_TCLASS, ecn);
+}
+
 static void socket_tune(struct live_socket *sock)
 {
 	int segment = 0;
 	socklen_t length = sizeof(segment);
 
 	socket_no_fragments(sock->fd, sock->family);
+	socket_hear_marks(sock->fd, sock->family);
 	sock->send_bytes = socket_buffer(sock->fd, SO_SNDBUFFORCE, SO_SNDBUF,
 					 SOCKET_SEND_BYTES);
 	sock->receive_bytes = socket_buffer(sock->fd, SO_RCVBUFFORCE, SO_RCVBUF,
@@ -304,6 +324,7 @@ static bool socket_keep_rest(struct live_socket *sock,
 	memmove(sock->rest, train->bytes + from, train->length - from);
 	sock->rest_length = train->length - from;
 	sock->rest_stride = train->stride;
+	sock->rest_ecn = train->ecn;
 	sock->rest_to = *train->to;
 	return true;
 }
@@ -364,6 +385,7 @@ bool nopal__live_socket_flush(struct live_socket *sock)
 	if (sock->rest_length == 0)
 		return true;
 	sock->rest_length = 0;
+	socket_mark(sock, sock->rest_ecn);
 	if (socket_send_each(sock, &train, &each) == NOPAL_BUSY)
 		sock->rest_length = train.length;
 	return sock->rest_length == 0;
@@ -380,6 +402,7 @@ static enum nopal_transmitted socket_send(struct live_socket *sock,
 	sock->soft_errors = 0;
 	if (!nopal__live_socket_flush(sock))
 		return NOPAL_BUSY;
+	socket_mark(sock, whole.ecn);
 	if (whole.stride == 0)
 		whole.stride = whole.length;
 	if (whole.stride < whole.length && !sock->gso)

@@ -9,6 +9,7 @@
  * sums their checks before, so that every packet is a packet, as on a wire.  A
  * device's own MTU is 1500, or the link's where that is more; a link with less
  * swallows what is too big without a word, as a black hole on the path does.
+ * Marks of congestion are written into the headers of IP, as a router does it.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -18,6 +19,7 @@
 
 #include "live_carrier.h"
 #include "live_tun_device.h"
+#include "microprotocol.h"
 
 enum {
 	TUN_SIDES = 2,
@@ -38,12 +40,71 @@ struct nopal_tun {
 	uint8_t packet[TUN_PACKET_BYTES]; /* that is being read */
 };
 
-static bool tun_deliver(void *user, const struct live_packet *packet)
+/* ------------------------------------------------- marks in headers of IP */
+
+/* RFC 791 and RFC 8200 with RFC 3168: IPv4 has the field in the lowest bits of
+ * byte 1, under a checksum; IPv6 in the middle of byte 1. */
+enum {
+	TUN_IPV4 = 4,
+	TUN_IPV4_BYTES = 20,
+	TUN_IPV4_SUM = 10,
+	TUN_IPV6 = 6,
+	TUN_IPV6_BYTES = 40,
+	TUN_IPV6_SHIFT = 4,
+	TUN_ECN = 3, /* its bits */
+	TUN_VERSION_SHIFT = 4,
+	TUN_BYTE_BITS = 8,
+};
+
+static bool tun_is(const uint8_t *packet, uint32_t length, unsigned version,
+		   uint32_t header_bytes)
+{
+	return length >= header_bytes &&
+	       packet[0] >> TUN_VERSION_SHIFT == (int)version;
+}
+
+static uint8_t tun_ecn(const uint8_t *packet, uint32_t length)
+{
+	if (tun_is(packet, length, TUN_IPV4, TUN_IPV4_BYTES))
+		return packet[1] & TUN_ECN;
+	if (tun_is(packet, length, TUN_IPV6, TUN_IPV6_BYTES))
+		return packet[1] >> TUN_IPV6_SHIFT & TUN_ECN;
+	return NOPAL_NOT_ECT;
+}
+
+/* A mark only ever sets bits, so the word grows by so much; the sum is of ones'
+ * complement and falls by it: RFC 1624. */
+static void tun_mark_ipv4(uint8_t *packet)
+{
+	uint32_t grows = (packet[1] & TUN_ECN) ^ TUN_ECN;
+	uint32_t sum = (uint32_t)packet[TUN_IPV4_SUM] << TUN_BYTE_BITS |
+		       packet[TUN_IPV4_SUM + 1];
+
+	packet[1] |= TUN_ECN;
+	sum = (~sum & UINT16_MAX) + grows;
+	sum = ~(sum + (sum >> 16)) & UINT16_MAX;
+	packet[TUN_IPV4_SUM] = (uint8_t)(sum >> TUN_BYTE_BITS);
+	packet[TUN_IPV4_SUM + 1] = (uint8_t)sum;
+}
+
+static void tun_mark(uint8_t *packet, uint32_t length)
+{
+	if (tun_is(packet, length, TUN_IPV4, TUN_IPV4_BYTES))
+		tun_mark_ipv4(packet);
+	else if (tun_is(packet, length, TUN_IPV6, TUN_IPV6_BYTES))
+		packet[1] |= TUN_ECN << TUN_IPV6_SHIFT;
+}
+
+/* -------------------------------------------------------------- the devices */
+
+static bool tun_deliver(void *user, struct live_packet *packet)
 {
 	struct nopal_tun *tun = user;
 	struct tun_side *to =
 		&tun->sides[packet->direction == LIVE_FORWARD ? 1 : 0];
 
+	if (packet->ecn == NOPAL_CE)
+		tun_mark(packet->bytes, packet->length);
 	return write(to->device.fd, packet->bytes, packet->length) ==
 	       (ssize_t)packet->length;
 }
@@ -64,9 +125,10 @@ static void tun_on_readable(evutil_socket_t fd, short what, void *argument)
 				event_del(side->readable);
 			break;
 		}
-		nopal__live_carrier_enter(&tun->carrier, side->leaves, NULL,
-					  tun->packet, (uint32_t)length,
-					  now_ns);
+		nopal__live_carrier_enter(
+			&tun->carrier, side->leaves, NULL, tun->packet,
+			(uint32_t)length,
+			tun_ecn(tun->packet, (uint32_t)length), now_ns);
 	}
 	nopal__live_carrier_turn(&tun->carrier);
 }

@@ -200,6 +200,7 @@ static void sim_arrive(struct sim *sim, struct sim_packet *packet)
 		.buffer = &packet->buffer,
 		.bytes = packet->bytes,
 		.length = packet->length,
+		.ecn = packet->ecn,
 	};
 	if (!port->ready) { /* sim_go made room for one */
 		port->ready = true;
@@ -235,7 +236,8 @@ static void sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 	struct sim_packet *copies[NOPAL__LINK_COPIES] = { packet };
 	const struct nopal__link_packet in = { .length = packet->length,
-					       .fragments = packet->fragments };
+					       .fragments = packet->fragments,
+					       .ecn = packet->ecn };
 	unsigned count = nopal__link_carry(&sim->links[index].engine, &in,
 					   sim->world.now_ns, out);
 
@@ -246,6 +248,7 @@ static void sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
 	for (unsigned i = 0; i < count && copies[i]; i++) {
 		if (out[i].corrupt)
 			nopal__sim_packet_flip(copies[i], out[i].bit);
+		copies[i]->ecn = out[i].ecn;
 		if (!nopal__sim_link_put(sim, index, out[i].at_ns, copies[i]))
 			nopal__sim_packet_drop(copies[i]);
 	}
@@ -319,6 +322,7 @@ static bool sim_depart(struct sim *sim, uint32_t link,
 	packet->to_host = nopal__sim_host_of(sim, train->to);
 	packet->to_port = train->to->port;
 	packet->fragments = train->fragments;
+	packet->ecn = train->ecn;
 	if (link != SIM_NONE)
 		sim_pass(sim, link, packet);
 	else if (!sim_loop_back(sim, packet))

@@ -30,6 +30,7 @@ struct sim_packet {
 	uint16_t to_port;
 	uint32_t length;
 	bool fragments; /* may go in several packets of IP */
+	uint8_t ecn;	/* enum nopal_ecn */
 	uint8_t bytes[];
 };
 

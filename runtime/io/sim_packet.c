@@ -104,6 +104,7 @@ struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool,
 	packet->buffer.references = 1;
 	packet->length = length;
 	packet->fragments = false;
+	packet->ecn = NOPAL_NOT_ECT;
 	if (length)
 		memcpy(packet->bytes, bytes, length);
 	return packet;
@@ -121,6 +122,7 @@ struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool,
 	copy->to_host = packet->to_host;
 	copy->to_port = packet->to_port;
 	copy->fragments = packet->fragments;
+	copy->ecn = packet->ecn;
 	return copy;
 }
 

@@ -25,7 +25,7 @@ struct scene {
 	bool refuses;
 };
 
-static bool note(void *user, const struct live_packet *packet)
+static bool note(void *user, struct live_packet *packet)
 {
 	struct scene *scene = user;
 	unsigned at = scene->count;
@@ -65,7 +65,7 @@ static void close_scene(struct scene *scene)
 static void enter(struct scene *scene, enum live_direction direction,
 		  uint8_t fill)
 {
-	nopal__live_carrier_enter(&scene->carrier, direction, NULL, &fill, 1,
+	nopal__live_carrier_enter(&scene->carrier, direction, NULL, &fill, 1, 0,
 				  nopal__live_carrier_now(&scene->carrier));
 }
 

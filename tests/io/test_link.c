@@ -52,10 +52,13 @@ static void every_word_is_understood(void **state)
 	struct nopal_link link =
 		parsed("rate 2.5Mbit delay 25ms 2ms 12.5% distribution normal "
 		       "loss 5% duplicate 0.01% corrupt 1% reorder 25% gap 5 "
-		       "limit 400 mtu 9000 down 1s 1500ms");
+		       "limit 400 mtu 9000 down 1s 1500ms ecn "
+		       "ce_threshold 3ms");
 
 	(void)state;
 	assert_int_equal(link.rate_bps, 2500000);
+	assert_true(link.ecn);
+	assert_int_equal(link.ce_threshold_ns, 3 * NOPAL_MILLISECOND);
 	assert_int_equal(link.delay_ns, 25 * NOPAL_MILLISECOND);
 	assert_int_equal(link.jitter_ns, 2 * NOPAL_MILLISECOND);
 	assert_int_equal(link.delay_correlation, 125000);
@@ -175,6 +178,9 @@ static const struct refusal refusals[] = {
 	{ "limit 0", "out of range", "1 and" },
 	{ "mtu 20", "out of range", "68 and 65535" },
 	{ "down 2s", "needs a time", "ms" },
+	{ "ecn", "without loss", "loss 1%" },
+	{ "ce_threshold 1ms", "without rate", "rate 10mbit" },
+	{ "rate 1mbit ce_threshold", "needs a time", "ms" },
 	{ "down 2s 1s", "ends before it begins", "earlier" },
 	{ "dely 5ms", "`dely` is not a word of a link", "`delay`" },
 	{ "5ms", "is not a word of a link", "delay" },

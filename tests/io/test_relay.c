@@ -129,6 +129,49 @@ static void passes_both_ways(void **state)
 	close_scene(&scene);
 }
 
+/* The mark of what the target receives next. */
+static int mark_at_target(struct scene *scene)
+{
+	uint8_t bytes[PACKET_BYTES];
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec vector = { bytes, sizeof(bytes) };
+	struct msghdr header = { .msg_iov = &vector,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control) };
+
+	for (int i = 0; i < ROUNDS; i++) {
+		turn(scene);
+		if (recvmsg(scene->target, &header, 0) == PACKET_BYTES)
+			return *CMSG_DATA(CMSG_FIRSTHDR(&header));
+	}
+	return -1;
+}
+
+static void marks_in_place_of_losses(void **state)
+{
+	struct nopal_link_counters forward, reverse;
+	struct scene scene;
+	int on = 1, ecn = NOPAL_ECT_0;
+
+	(void)state;
+	open_scene(&scene, "fwd: loss mask 101 ecn");
+	setsockopt(scene.target, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on));
+	client_sends(&scene, 1); /* understands no marks: is lost */
+	setsockopt(scene.client, IPPROTO_IP, IP_TOS, &ecn, sizeof(ecn));
+	client_sends(&scene, 2);
+	assert_int_equal(mark_at_target(&scene), NOPAL_ECT_0);
+	client_sends(&scene, 3);
+	assert_int_equal(mark_at_target(&scene), NOPAL_CE);
+	nopal_relay_counters(scene.relay, &forward, &reverse);
+	assert_int_equal(forward.marked, 1);
+	assert_int_equal(forward.lost, 1);
+	close_scene(&scene);
+}
+
 static void loses_one_direction_alone(void **state)
 {
 	struct nopal_link_counters forward, reverse;
@@ -184,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(passes_both_ways),
 		cmocka_unit_test(loses_one_direction_alone),
+		cmocka_unit_test(marks_in_place_of_losses),
 		cmocka_unit_test(corrupts_one_bit),
 		cmocka_unit_test(keeps_packets_back_until_it_closes),
 	};

@@ -27,6 +27,7 @@ enum {
 	SEED = 3,
 	PORT = 4000,
 	PACKETS = 100,
+	MARKED = 64,	    /* all classes; a socket has room for them */
 	PACKET_BYTES = 972, /* 1000 with IPv4 and UDP */
 	LINK_BYTES = 1000,
 	STREAM_BYTES = 300000,
@@ -267,6 +268,31 @@ static void what_is_too_big_falls_into_a_hole(void **state)
 	close_scene(&scene);
 }
 
+/* The kernel drops packets whose header does not sum up. */
+static void marks_are_written_into_headers(void **state)
+{
+	struct nopal_link_counters forward, reverse;
+	struct scene scene;
+	int ecn = NOPAL_ECT_0;
+
+	(void)state;
+	open_scene(&scene, "fwd: loss 100% ecn");
+	send_packet(&scene, 0, PACKET_BYTES); /* understands no marks */
+	for (int i = 0; i < MARKED; i++) {
+		int service = (i % 64) << 2 | ecn;
+
+		assert_int_equal(setsockopt(scene.udp[0], IPPROTO_IP, IP_TOS,
+					    &service, sizeof(service)),
+				 0);
+		send_packet(&scene, 0, (size_t)(PACKET_BYTES - i));
+	}
+	assert_int_equal(receive(&scene, 1, MARKED), MARKED);
+	nopal_tun_counters(scene.tun, &forward, &reverse);
+	assert_int_equal(forward.marked, MARKED);
+	assert_true(forward.lost >= 1);
+	close_scene(&scene);
+}
+
 /* Writes and reads what the kernel takes and has; true at the end. */
 static bool stream_step(int from, int to, size_t *sent, size_t *came)
 {
@@ -381,6 +407,7 @@ int main(void)
 		cmocka_unit_test(a_round_trip_takes_both_delays),
 		cmocka_unit_test(a_rate_is_kept_and_nothing_is_lost),
 		cmocka_unit_test(what_is_too_big_falls_into_a_hole),
+		cmocka_unit_test(marks_are_written_into_headers),
 		cmocka_unit_test(tcp_comes_through_losses),
 		cmocka_unit_test(what_cannot_be_is_said),
 	};

@@ -10,6 +10,24 @@
 /* The least that a path takes, and what an Ethernet does, in UDP payload. */
 enum { FLOOR = 1200 - 28, MOST = 1500 - 28 };
 
+/* By enum nopal_ecn, how many data segments arrived anywhere. */
+static uint32_t arrived[4];
+
+static enum nopal_verdict stub_path_on_data(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	(void)session;
+	(void)part;
+	arrived[segment->ecn]++;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding stub_path_bindings[] = {
+	NOPAL_ON(SEGMENT_FROM_NET, stub_path_on_data),
+	{ 0 },
+};
+
 /* A role path_limit that a test speaks for. */
 static const struct nopal_microprotocol stub_path = {
 	.abi = NOPAL_ABI,
@@ -18,6 +36,7 @@ static const struct nopal_microprotocol stub_path = {
 	.summary = "a path that a test knows",
 	.provides =
 		(const struct nopal_role[]){ { "path_limit", true }, { 0 } },
+	.bindings = stub_path_bindings,
 };
 
 #define RELIABLE                                                               \
@@ -271,6 +290,25 @@ static void test_what_is_too_long_travels_alone(void **state)
 	rig_close(&rig);
 }
 
+static void test_marks_come_with_segments(void **state)
+{
+	(void)state;
+	begin(ASKS, "delay 10ms");
+	rig_change(&rig, "delay 10ms loss mask 0011 ecn");
+	memset(arrived, 0, sizeof(arrived));
+	nopal_path_ecn_set(rig.opener.session, NOPAL_ECT_0);
+	for (int i = 0; i < 4; i++)
+		rig_send(&rig, "x");
+	rig_run(&rig, 15 * NOPAL_MILLISECOND);
+	assert_int_equal(arrived[NOPAL_ECT_0], 2);
+	assert_int_equal(arrived[NOPAL_CE], 2);
+	nopal_path_ecn_set(rig.opener.session, NOPAL_NOT_ECT);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(arrived[NOPAL_NOT_ECT], 1);
+	rig_close(&rig);
+}
+
 static void test_a_stack_has_the_path_of_its_lowest_layer(void **state)
 {
 	struct nopal_session *bottom;
@@ -307,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_gathered_messages_fill_what_there_is),
 		cmocka_unit_test(test_what_was_cut_longer_still_arrives),
 		cmocka_unit_test(test_what_is_too_long_travels_alone),
+		cmocka_unit_test(test_marks_come_with_segments),
 		cmocka_unit_test(test_a_stack_has_the_path_of_its_lowest_layer),
 	};
 
