@@ -253,11 +253,18 @@ void rig_change_both(struct rig *rig, const char *words)
 	assert_int_equal(nopal_sim_change(rig->world, 1, 0, &reverse), 0);
 }
 
-static void connect_hosts(struct rig *rig, const char *words)
+static void connect_hosts(struct rig *rig, const char *words, const char *edge)
 {
-	struct nopal_link forward, reverse;
+	struct nopal_link forward, reverse, near, far;
 
 	links(words, &forward, &reverse);
+	if (edge) {
+		links(edge, &near, &far);
+		assert_int_equal(nopal_sim_dumbbell(rig->world, 1, &near,
+						    &forward, &reverse),
+				 0);
+		return;
+	}
 	nopal_sim_host(rig->world);
 	nopal_sim_host(rig->world);
 	assert_true(nopal_sim_connect(rig->world, 0, 1, &forward, &reverse) >=
@@ -284,7 +291,8 @@ void rig_open(struct rig *rig, const char *config,
 	memset(rig, 0, sizeof(*rig));
 	rig->plan = plan_of(config, options->sets);
 	rig->world = nopal_sim_new(options->seed ? options->seed : 1);
-	connect_hosts(rig, options->link ? options->link : "delay 10ms");
+	connect_hosts(rig, options->link ? options->link : "delay 10ms",
+		      options->edge);
 	rig->opener.rig = rig->acceptor.rig = rig;
 	rig->opener.endpoint = nopal_sim_endpoint(rig->world, 0, OPENER_PORT);
 	rig->acceptor.endpoint =

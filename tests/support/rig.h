@@ -52,8 +52,9 @@ struct rig {
 };
 
 struct rig_options {
-	const char *link;	 /* netem words; default: delay 10ms */
-	uint64_t seed;		 /* default 1 */
+	const char *link; /* netem words; default: delay 10ms */
+	const char *edge; /* of links before and behind it; default: none */
+	uint64_t seed;	  /* default 1 */
 	const char *const *sets; /* overrides, NULL-ended */
 	bool stay_closed;	 /* make endpoints and plan; open no session */
 };

@@ -59,6 +59,20 @@ grep -q '"schema": "nopal.link"' "$folder/report" || wrong "no report"
 [ "$(number late_peak_ns)" -gt 0 ] || wrong "never late: that is not measured"
 [ "$(number missed_datagrams)" = 0 ] || echo "this machine is busy"
 
+# -------------------------- a path that takes less than its devices say: a hole
+cat >"$folder/seeks.conf" <<'END'
+extends = "bulk"
+mtu_discovery {}
+END
+mkdir "$folder/through"
+lab --report "$folder/report" "delay 3ms rate 50mbit mtu 1300" \
+	"$nopal send $folder/file \$PEER:9000 -c $folder/seeks.conf" \
+	"$nopal recv -c $folder/seeks.conf -o $folder/through --listen \$HERE:9000" \
+	>"$folder/said" 2>&1 || wrong "a transfer through a hole"
+cmp "$folder/file" "$folder/through/file"
+[ "$(number too_big_datagrams)" -gt 0 ] || wrong "nothing was tried"
+[ "$(number too_big_datagrams)" -lt 10 ] || wrong "data fell into the hole"
+
 # --------------------------------------------- exit codes, and what is printed
 lab "delay 1ms" 'exit 5' 2>"$folder/said" && code=0 || code=$?
 [ $code -eq 5 ] || wrong "exit code $code, not that of A"

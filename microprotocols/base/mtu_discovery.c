@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mtu_discovery -- find the longest datagram that the path takes.
+ *
+ *   asleep --data leave--> searching --nothing left to try--> found
+ *     ^                        ^                                |
+ *     |                        +---- `raise` passed, data left -+
+ *     +---------------------- `raise` passed, and nothing left -+
+ *
+ * A probe is a control segment of the length that is tried, and the peer answers
+ * it.  Segments are cut for what is known to pass: at first what an IP packet of
+ * 1200 bytes holds.  Lengths are tried so: Ethernet's, the composition's most,
+ * then the middle of the usual ones that are in question, then the middle of the
+ * rest, until what is in question is a small part.  A search that is not the
+ * first tries the present length once more before it tries others.
+ *
+ * Paper:     RFC 8899 (DPLPMTUD); RFC 4821.
+ * Differs:   a probe waits for the timeout of the round trip, where it is known,
+ *            and not for a second at least.  There is no state of errors: what
+ *            is longer than the path takes in the end leaves in fragments of IP.
+ * Needs:     nothing.
+ * Provides:  path_limit (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_RECEIVED, SEGMENT_TIMEOUT,
+ *            SEGMENT_LOST.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      control kind mtu_probe: zeros; control kind mtu_probe_ack: the
+ *            length of the probe's body, 2 bytes.
+ * Shares:    reads timeout_ns (optional, 1s): how long a probe waits.
+ * Parameters: probes (default 3): of one length, before it is given up;
+ *            black_hole (default 6): long segments that are lost in a row before
+ *            the path is taken for shorter;
+ *            raise (default 10min): until a longer one is tried again.
+ */
+#include <string.h>
+
+#include "microprotocol.h"
+
+struct mtu_discovery_parameters {
+	int64_t probes, black_hole, raise_ns;
+};
+
+enum { MTU_DISCOVERY_PROBE, MTU_DISCOVERY_ANSWER }; /* kinds */
+enum { MTU_DISCOVERY_TIMEOUT };			    /* shared variables */
+enum { MTU_DISCOVERY_CLOCK };			    /* timers */
+
+enum {
+	MTU_DISCOVERY_ANSWER_BYTES = 2,
+	MTU_DISCOVERY_IP_BYTES = 28, /* IPv4 and UDP headers */
+	MTU_DISCOVERY_ETHERNET = 1500 - MTU_DISCOVERY_IP_BYTES,
+	MTU_DISCOVERY_PART = 64, /* what in question is small, of what passes */
+};
+
+/* Packets of IP, as links and tunnels have them: RFC 8200; IPv6 on the others
+ * takes 20 bytes more; WireGuard, VXLAN, GRE, IP in IP, PPPoE, Ethernet; FDDI;
+ * jumbo frames. */
+static const uint16_t mtu_discovery_usual[] = { 1260, 1280, 1400, 1420, 1450,
+						1472, 1476, 1480, 1492, 1500,
+						4352, 8980, 9000 };
+
+enum mtu_discovery_is {
+	MTU_DISCOVERY_ASLEEP,
+	MTU_DISCOVERY_SEARCHING,
+	MTU_DISCOVERY_FOUND,
+};
+
+struct mtu_discovery {
+	uint8_t is;	 /* enum mtu_discovery_is */
+	bool used;	 /* data left since it was found */
+	uint16_t tries;	 /* of the probe under way */
+	uint16_t trying; /* UDP payload of that probe */
+	uint16_t floor;	 /* what passes everywhere */
+	uint16_t good;	 /* what passes here; no less than the floor */
+	uint32_t bad;	 /* what does not; one more than the most: unknown */
+	uint32_t lost;	 /* long segments in a row */
+};
+
+/* ---------------------------------------------------------------- lengths */
+
+/* Of the usual lengths in question the middle one; 0: there is none. */
+static uint32_t mtu_discovery_usual_between(uint32_t good, uint32_t bad)
+{
+	const unsigned all =
+		sizeof(mtu_discovery_usual) / sizeof(*mtu_discovery_usual);
+	unsigned from = 0, to;
+
+	while (from < all &&
+	       mtu_discovery_usual[from] <= good + MTU_DISCOVERY_IP_BYTES)
+		from++;
+	for (to = from; to < all &&
+			mtu_discovery_usual[to] < bad + MTU_DISCOVERY_IP_BYTES;)
+		to++;
+	if (from == to)
+		return 0;
+	return mtu_discovery_usual[(from + to) / 2] - MTU_DISCOVERY_IP_BYTES;
+}
+
+/* What to try; 0: it is found. */
+static uint32_t mtu_discovery_next(const struct mtu_discovery *self,
+				   uint32_t most)
+{
+	uint32_t good = self->good, bad = self->bad, usual;
+
+	if (good < MTU_DISCOVERY_ETHERNET && MTU_DISCOVERY_ETHERNET < bad)
+		return MTU_DISCOVERY_ETHERNET;
+	if (bad > most)
+		return good < most ? most : 0;
+	usual = mtu_discovery_usual_between(good, bad);
+	if (usual)
+		return usual;
+	return bad - good > good / MTU_DISCOVERY_PART ? (good + bad) / 2 : 0;
+}
+
+/* ----------------------------------------------------------------- probing */
+
+/* Header and trailer of a probe. */
+static uint32_t mtu_discovery_overhead(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	return nopal_path_limit(session) -
+	       nopal_control_limit(session, part, MTU_DISCOVERY_PROBE);
+}
+
+static void mtu_discovery_probe(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	struct mtu_discovery *self = nopal_state(session, part);
+	uint32_t length = self->trying - mtu_discovery_overhead(session, part);
+	uint8_t *bytes;
+	struct nopal_segment *segment = nopal_control_new(
+		session, part, MTU_DISCOVERY_PROBE, length, &bytes);
+
+	self->tries++;
+	nopal_timer_start(
+		session, part, MTU_DISCOVERY_CLOCK,
+		session->now_ns +
+			nopal_shared(session, part, MTU_DISCOVERY_TIMEOUT));
+	if (!segment)
+		return;
+	memset(bytes, 0, length);
+	nopal_control_send(session, segment, length);
+}
+
+static void mtu_discovery_try(struct nopal_session *session,
+			      const struct nopal_part *part, uint32_t length)
+{
+	struct mtu_discovery *self = nopal_state(session, part);
+
+	self->is = MTU_DISCOVERY_SEARCHING;
+	self->trying = (uint16_t)length;
+	self->tries = 0;
+	mtu_discovery_probe(session, part);
+}
+
+static void mtu_discovery_go_on(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	const struct mtu_discovery_parameters *set = nopal_parameters(part);
+	struct mtu_discovery *self = nopal_state(session, part);
+	uint32_t next = mtu_discovery_next(self, nopal_path_most(session));
+
+	if (next) {
+		mtu_discovery_try(session, part, next);
+		return;
+	}
+	self->is = MTU_DISCOVERY_FOUND;
+	self->used = false;
+	nopal_timer_start(session, part, MTU_DISCOVERY_CLOCK,
+			  session->now_ns + set->raise_ns);
+}
+
+static void mtu_discovery_search(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	struct mtu_discovery *self = nopal_state(session, part);
+
+	self->bad = nopal_path_most(session) + 1;
+	if (self->good > self->floor)
+		mtu_discovery_try(session, part, self->good);
+	else
+		mtu_discovery_go_on(session, part);
+}
+
+static void mtu_discovery_set(struct nopal_session *session,
+			      struct mtu_discovery *self, uint32_t length)
+{
+	self->good = (uint16_t)length;
+	self->lost = 0;
+	nopal_path_limit_set(session, length);
+}
+
+/* The probe is given up: of this length, or of the one that passed before. */
+static void mtu_discovery_failed(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	struct mtu_discovery *self = nopal_state(session, part);
+
+	if (self->trying <= self->good)
+		mtu_discovery_set(session, self, self->floor);
+	self->bad = self->trying;
+	mtu_discovery_go_on(session, part);
+}
+
+static void mtu_discovery_when_due(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	const struct mtu_discovery_parameters *set = nopal_parameters(part);
+	struct mtu_discovery *self = nopal_state(session, part);
+
+	if (self->is == MTU_DISCOVERY_FOUND && !self->used)
+		self->is = MTU_DISCOVERY_ASLEEP;
+	else if (self->is == MTU_DISCOVERY_FOUND)
+		mtu_discovery_search(session, part);
+	else if (self->tries < set->probes)
+		mtu_discovery_probe(session, part);
+	else
+		mtu_discovery_failed(session, part);
+}
+
+static enum nopal_verdict mtu_discovery_on_send(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
+{
+	struct mtu_discovery *self = nopal_state(session, part);
+
+	(void)segment;
+	self->used = true;
+	if (self->is == MTU_DISCOVERY_ASLEEP)
+		mtu_discovery_search(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* ----------------------------------------------------------------- answers */
+
+static enum nopal_verdict mtu_discovery_on_probe(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct nopal_writer writer = { 0 };
+	struct nopal_segment *answer =
+		nopal_control_new(session, part, MTU_DISCOVERY_ANSWER,
+				  MTU_DISCOVERY_ANSWER_BYTES, &writer.start);
+
+	if (!answer)
+		return NOPAL_STOP;
+	writer.at = writer.start;
+	writer.end = writer.start + MTU_DISCOVERY_ANSWER_BYTES;
+	nopal_write(&writer, segment->body.length, MTU_DISCOVERY_ANSWER_BYTES);
+	nopal_control_send(session, answer, MTU_DISCOVERY_ANSWER_BYTES);
+	return NOPAL_STOP;
+}
+
+static enum nopal_verdict mtu_discovery_on_answer(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	struct mtu_discovery *self = nopal_state(session, part);
+	struct nopal_reader reader = {
+		.at = segment->body.bytes,
+		.end = segment->body.bytes + segment->body.length,
+	};
+	uint64_t length = nopal_read(&reader, MTU_DISCOVERY_ANSWER_BYTES);
+
+	if (!nopal_read_complete(&reader) ||
+	    self->is != MTU_DISCOVERY_SEARCHING ||
+	    length + mtu_discovery_overhead(session, part) != self->trying)
+		return NOPAL_STOP;
+	mtu_discovery_set(session, self, self->trying);
+	mtu_discovery_go_on(session, part);
+	return NOPAL_STOP;
+}
+
+/* ------------------------------------------------------------- black holes */
+
+/* Longer than the floor, and no longer than the path is thought to take: what
+ * was cut for a longer one goes another way. */
+static bool mtu_discovery_is_long(const struct nopal_session *session,
+				  const struct mtu_discovery *self,
+				  const struct nopal_segment *segment)
+{
+	uint32_t length = segment->body.length + nopal_path_most(session) -
+			  nopal_body_most(session);
+
+	return length > self->floor && length <= self->good;
+}
+
+static enum nopal_verdict
+mtu_discovery_on_received(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct mtu_discovery *self = nopal_state(session, part);
+
+	if (self->lost && mtu_discovery_is_long(session, self, segment))
+		self->lost = 0;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+mtu_discovery_on_missing(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	const struct mtu_discovery_parameters *set = nopal_parameters(part);
+	struct mtu_discovery *self = nopal_state(session, part);
+
+	if (!mtu_discovery_is_long(session, self, segment) ||
+	    ++self->lost < set->black_hole)
+		return NOPAL_CONTINUE;
+	mtu_discovery_set(session, self, self->floor);
+	mtu_discovery_search(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static int mtu_discovery_open(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	struct mtu_discovery *self = nopal_state(session, part);
+
+	nopal_path_limit_set(session, 0);
+	self->floor = self->good = (uint16_t)nopal_path_limit(session);
+	return 0;
+}
+
+static const struct nopal_parameter mtu_discovery_table[] = {
+	{ .name = "probes",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct mtu_discovery_parameters, probes),
+	  .initial = "3", /* RFC 8899, section 5.1.2: MAX_PROBES */
+	  .least = "1",
+	  .most = "100",
+	  .doc = "of one length, before it is given up" },
+	{ .name = "black_hole",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct mtu_discovery_parameters, black_hole),
+	  .initial = "6",
+	  .least = "1",
+	  .most = "1000",
+	  .doc = "long segments that are lost in a row before the path is "
+		 "taken for shorter" },
+	{ .name = "raise",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct mtu_discovery_parameters, raise_ns),
+	  .initial = "10min", /* RFC 8899, section 5.1.1: PMTU_RAISE_TIMER */
+	  .least = "1s",
+	  .most = "24h",
+	  .doc = "until a longer one is tried again" },
+	{ 0 },
+};
+
+static const struct nopal_binding mtu_discovery_bindings[] = {
+	NOPAL_ON(SEND_SEGMENT, mtu_discovery_on_send),
+	NOPAL_ON(SEGMENT_FROM_NET, mtu_discovery_on_probe,
+		 .kinds = NOPAL_OWN_KIND + MTU_DISCOVERY_PROBE),
+	NOPAL_ON(SEGMENT_FROM_NET, mtu_discovery_on_answer,
+		 .kinds = NOPAL_OWN_KIND + MTU_DISCOVERY_ANSWER),
+	NOPAL_ON(SEGMENT_RECEIVED, mtu_discovery_on_received),
+	NOPAL_ON(SEGMENT_TIMEOUT, mtu_discovery_on_missing),
+	NOPAL_ON(SEGMENT_LOST, mtu_discovery_on_missing),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_mtu_discovery = {
+	.abi = NOPAL_ABI,
+	.name = "mtu_discovery",
+	.family = "base",
+	.summary = "find the longest datagram that the path takes",
+	.provides =
+		(const struct nopal_role[]){ { "path_limit", true }, { 0 } },
+	.parameters_size = sizeof(struct mtu_discovery_parameters),
+	.parameters = mtu_discovery_table,
+	.kinds =
+		(const struct nopal_kind[]){
+			[MTU_DISCOVERY_PROBE] = { "mtu_probe",
+						  NOPAL_KIND_CONTROL,
+						  "as long as the datagram "
+						  "that is tried" },
+			[MTU_DISCOVERY_ANSWER] = { "mtu_probe_ack",
+						   NOPAL_KIND_CONTROL,
+						   "a probe of this length "
+						   "arrived" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[MTU_DISCOVERY_TIMEOUT] = { "timeout_ns",
+						    NOPAL_READ_OPTIONAL,
+						    NOPAL_SECOND,
+						    "how long a probe waits" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[MTU_DISCOVERY_CLOCK] = { "clock",
+						  mtu_discovery_when_due },
+			{ 0 } },
+	.bindings = mtu_discovery_bindings,
+	.state_size = sizeof(struct mtu_discovery),
+	.open = mtu_discovery_open,
+};

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "segments.h"
+
+enum { UDP = 28, FLOOR = 1200 - UDP, PART = 64, PROBE = 0, ANSWER = 1 };
+
+#define RELIABLE                                                               \
+	"virtual_circuit {}\nsequenced_segments {}\npositive_ack {}\n"         \
+	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                 \
+	"windowed_flow {}\nwindowed_cc {}\ntcp_congestion {}\n"
+
+static const char BULK[] = "transport_driver {}\nresize { mtu = 9000B }\n"
+			   "mtu_discovery {}\n" RELIABLE;
+static const char ETHERNET[] = "transport_driver {}\nresize {}\n"
+			       "mtu_discovery {}\n" RELIABLE;
+static const char RAISING[] = "transport_driver {}\nresize {}\n"
+			      "mtu_discovery { raise = 10s }\n" RELIABLE;
+static const char PATIENT[] = "transport_driver {}\nresize {}\n"
+			      "mtu_discovery { probes = 12 }\n" RELIABLE;
+/* nobody acknowledges: only probes tell */
+static const char BARE[] =
+	"transport_driver {}\nresize {}\nsequenced_messages {}\n"
+	"lossy_fifo {}\nvirtual_circuit {}\nmtu_discovery { raise = 10s }\n";
+
+static struct rig rig;
+static struct tapped tapped;
+
+static void begin(const char *config, const char *link)
+{
+	/* what the next hop drops is seen to leave */
+	rig_open(&rig, config,
+		 &(struct rig_options){ .link = link, .edge = "mtu 65535" });
+	memset(&tapped, 0, sizeof(tapped));
+	nopal_sim_tap(rig.world, tapped_note, &tapped);
+}
+
+static uint32_t limit(void)
+{
+	rig_awake(rig.opener.session);
+	return nopal_path_limit(rig.opener.session);
+}
+
+/* What is sent from now on is cut long. */
+static void begin_long(const char *link)
+{
+	begin(ETHERNET, link);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(limit(), 1500 - UDP);
+}
+
+static uint8_t kind_of(unsigned kind)
+{
+	return rig_part(rig.opener.session, "mtu_discovery")->kind[kind];
+}
+
+/* Nothing but probes is longer than the path takes. */
+static void data_fit(uint32_t ip_bytes)
+{
+	for (uint32_t i = 0; i < tapped.count; i++)
+		if (tapped.kind[i] != kind_of(PROBE))
+			assert_in_range(tapped.length[i], 0, ip_bytes - UDP);
+}
+
+static void find(const char *config, uint32_t ip_bytes, uint32_t most_probes)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "rate 20mbit delay 10ms mtu %u", ip_bytes);
+	begin(config, link);
+	for (int i = 0; i < 20; i++) {
+		rig_send_bytes(&rig, 20000);
+		rig_run(&rig, 3 * NOPAL_SECOND);
+	}
+	assert_int_equal(rig.acceptor.delivered, 20);
+	assert_in_range(tapped_count(&tapped, kind_of(PROBE)), 1, most_probes);
+	data_fit(ip_bytes);
+}
+
+static void test_paths_as_links_have_them_are_found(void **state)
+{
+	static const uint32_t paths[][2] = { { 1200, 21 },
+					     { 1280, 19 },
+					     { 1492, 6 },
+					     { 1500, 31 },
+					     { 9000, 2 } };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		find(BULK, paths[i][0], paths[i][1]);
+		assert_int_equal(limit(), paths[i][0] - UDP);
+		rig_close(&rig);
+	}
+	find(ETHERNET, 1500, 1);
+	assert_int_equal(limit(), 1500 - UDP);
+	rig_close(&rig);
+}
+
+static void test_other_paths_are_found_but_for_a_small_part(void **state)
+{
+	static const uint32_t paths[] = { 1201, 1337, 1499, 1501, 2222, 8999 };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		uint32_t passes = paths[i] - UDP;
+
+		find(BULK, paths[i], 31);
+		assert_in_range(limit(), passes - passes / PART - 1, passes);
+		rig_close(&rig);
+	}
+}
+
+static void test_lost_probes_do_not_mislead(void **state)
+{
+	(void)state;
+	begin(PATIENT, "rate 20mbit delay 10ms loss 30% mtu 1492");
+	for (int i = 0; i < 10; i++) {
+		rig_send_bytes(&rig, 2000);
+		rig_run(&rig, 20 * NOPAL_SECOND);
+	}
+	assert_int_equal(limit(), 1492 - UDP);
+	assert_int_equal(rig.acceptor.delivered, 10);
+	rig_close(&rig);
+}
+
+static void test_a_path_that_shrinks_is_noticed_in_mid_transfer(void **state)
+{
+	uint32_t delivered;
+
+	(void)state;
+	begin_long("rate 20mbit delay 10ms");
+	for (int i = 0; i < 10; i++)
+		rig_send_bytes(&rig, 100000);
+	rig_run(&rig, 200 * NOPAL_MILLISECOND);
+	assert_int_equal(limit(), 1500 - UDP);
+	delivered = rig.acceptor.delivered;
+	assert_in_range(delivered, 2, 9);
+	rig_change_both(&rig, "rate 20mbit delay 10ms mtu 1300");
+	rig_run(&rig, 10 * NOPAL_SECOND);
+	/* what was cut before came in fragments, what was cut then fits */
+	assert_int_equal(rig.acceptor.delivered, 11);
+	assert_in_range(limit(), 1280 - UDP, 1300 - UDP);
+	tapped.count = 0;
+	rig_send_bytes(&rig, 100000);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 12);
+	data_fit(1300);
+	rig_close(&rig);
+}
+
+static void test_a_path_that_grows_is_noticed_in_time(void **state)
+{
+	(void)state;
+	begin(RAISING, "rate 20mbit delay 10ms mtu 1300");
+	rig_send_bytes(&rig, 20000);
+	rig_run(&rig, 8 * NOPAL_SECOND);
+	assert_in_range(limit(), 1280 - UDP, 1300 - UDP);
+	rig_change_both(&rig, "rate 20mbit delay 10ms");
+	rig_send_bytes(&rig, 20000);
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	assert_int_equal(limit(), 1500 - UDP);
+	rig_close(&rig);
+}
+
+static void test_a_silent_session_probes_nothing(void **state)
+{
+	uint32_t before;
+
+	(void)state;
+	begin(RAISING, "rate 20mbit delay 10ms");
+	rig_run(&rig, 100 * NOPAL_SECOND);
+	assert_int_equal(tapped.count, 0);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	before = tapped_count(&tapped, kind_of(PROBE));
+	assert_int_equal(before, 1); /* the acceptor, who sends nothing, none */
+	rig_run(&rig, 1000 * NOPAL_SECOND);
+	assert_int_equal(tapped_count(&tapped, kind_of(PROBE)), before);
+	rig_send(&rig, "y"); /* once more what it has: it has the most */
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(tapped_count(&tapped, kind_of(PROBE)), before + 1);
+	assert_int_equal(limit(), 1500 - UDP);
+	rig_close(&rig);
+}
+
+static void test_an_outage_is_over_when_it_is_over(void **state)
+{
+	(void)state;
+	begin_long("rate 20mbit delay 10ms");
+	for (int i = 0; i < 10; i++)
+		rig_send_bytes(&rig, 100000);
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	rig_change_both(&rig, "loss 100%");
+	rig_run(&rig, 500 * NOPAL_MILLISECOND);
+	assert_int_equal(limit(), FLOOR);
+	rig_change_both(&rig, "rate 20mbit delay 10ms");
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	assert_int_equal(limit(), 1500 - UDP);
+	assert_int_equal(rig.acceptor.delivered, 11);
+	rig_close(&rig);
+}
+
+static void test_without_acknowledgements_probes_tell(void **state)
+{
+	(void)state;
+	begin(BARE, "delay 10ms mtu 1492");
+	rig_send_bytes(&rig, 5000);
+	rig_run(&rig, 9 * NOPAL_SECOND);
+	assert_in_range(limit(), FLOOR, 1492 - UDP);
+	for (int i = 0; i < 20; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, 3 * NOPAL_SECOND);
+	}
+	assert_int_equal(limit(), 1492 - UDP);
+	data_fit(1492);
+	rig_change_both(&rig, "delay 10ms mtu 1200");
+	for (int i = 0; i < 40; i++) {
+		rig_send(&rig, "x");
+		rig_run(&rig, 3 * NOPAL_SECOND);
+	}
+	assert_int_equal(limit(), FLOOR);
+	rig_close(&rig);
+}
+
+static void test_nobody_else_can_answer(void **state)
+{
+	static const uint8_t longest[] = { 0xff, 0xff }, short_one[] = { 5 };
+	uint8_t right[] = { (1472 - 5) >> 8, (1472 - 5) & 0xff };
+
+	(void)state;
+	begin(ETHERNET, "rate 20mbit delay 10ms mtu 1200");
+	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, right,
+		       sizeof(right)); /* nothing was asked */
+	assert_int_equal(limit(), FLOOR);
+	rig_send(&rig, "x");
+	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, longest,
+		       sizeof(longest));
+	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, short_one,
+		       sizeof(short_one));
+	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, "", 0);
+	assert_int_equal(limit(), FLOOR);
+	arrive_control(rig.opener.session, "mtu_discovery", ANSWER, right,
+		       sizeof(right));
+	assert_int_equal(limit(), 1472);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_paths_as_links_have_them_are_found),
+		cmocka_unit_test(
+			test_other_paths_are_found_but_for_a_small_part),
+		cmocka_unit_test(test_lost_probes_do_not_mislead),
+		cmocka_unit_test(
+			test_a_path_that_shrinks_is_noticed_in_mid_transfer),
+		cmocka_unit_test(test_a_path_that_grows_is_noticed_in_time),
+		cmocka_unit_test(test_a_silent_session_probes_nothing),
+		cmocka_unit_test(test_an_outage_is_over_when_it_is_over),
+		cmocka_unit_test(test_without_acknowledgements_probes_tell),
+		cmocka_unit_test(test_nobody_else_can_answer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
