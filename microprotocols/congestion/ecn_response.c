@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ecn_response -- marks of congestion, from the network back to the sender.
+ *
+ * Segments leave as capable of marks (ECT(0)).  The receiver counts those that
+ * arrive marked, and those that arrive with anything but what they left with,
+ * and tells both counts and the last marked packet.  A report costs a datagram,
+ * but only where there are marks: none is on any other.  The counts are totals,
+ * so a later report makes up for one that got lost; the last is said again,
+ * twice.
+ *
+ *   segment marked -> count -- end of the turn, `pace` --> report -> at the sender:
+ *                       a packet that left after the last raise? CONGESTION_MARKED
+ *
+ * A path that takes the marks off, or nothing that may be marked, is found, and
+ * then the session goes on without marks.
+ *
+ * Paper:     RFC 3168; RFC 9000, section 13.4 and appendix A.4.
+ * Differs:   the receiver says that marks vanish, for it knows what the peer
+ *            sends; the sender need not count.
+ * Needs:     acknowledgement, congestion_policy.
+ * Provides:  congestion_marks (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SESSION_OPENED, TURN_END, SEGMENT_FROM_NET, SEGMENT_RECEIVED,
+ *            SEGMENT_TIMEOUT.
+ * Raises:    CONGESTION_MARKED.
+ * Holds:     nothing.
+ * Wire:      control kind marks: packet number of the last marked segment, 4
+ *            bytes; segments that arrived marked, and those that arrived as they
+ *            did not leave, varints.
+ * Shares:    writes marked_segments: that arrived marked, as the peer told.
+ * Parameters: pace (default 1ms): least time between reports;
+ *            vanished (default 10): segments that arrived as they did not leave,
+ *            or that were overdue before any arrived, before the session goes on
+ *            without marks.
+ */
+#include "microprotocol.h"
+
+struct ecn_response_parameters {
+	int64_t pace_ns, vanished;
+};
+
+enum { ECN_RESPONSE_MARKS };  /* kinds */
+enum { ECN_RESPONSE_NUMBER }; /* attributes */
+enum { ECN_RESPONSE_MARKED }; /* shared variables */
+enum { ECN_RESPONSE_REPORT }; /* timers */
+
+enum {
+	ECN_RESPONSE_NUMBER_BYTES = 4,
+	ECN_RESPONSE_MOST_BYTES = 4 + 10 + 10,
+	ECN_RESPONSE_REPEATS = 2,
+};
+/* From a report to its repetition: a lost one is not waited for long, and an
+ * outage is outlived. */
+static const int64_t ECN_RESPONSE_REPEAT_NS[ECN_RESPONSE_REPEATS] = {
+	200 * NOPAL_MILLISECOND,
+	20 * NOPAL_MILLISECOND,
+};
+
+struct ecn_response {
+	/* of what arrives */
+	uint64_t marked, spoiled; /* segments */
+	uint64_t latest;	  /* packet number, marked */
+	uint64_t tell_spoiled;	  /* as soon as there are so many */
+	int64_t told_ns;
+	bool due;	 /* there is something to tell */
+	uint8_t repeats; /* of the last report, to come yet */
+	/* of what leaves */
+	bool marking, proved; /* something that may be marked arrived */
+	uint64_t raised_at;   /* packets below left before the last raise */
+	uint64_t overdue;     /* before anything arrived */
+};
+
+/* ------------------------------------------------------------- the receiver */
+
+static enum nopal_verdict ecn_response_on_carried(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	struct ecn_response *self = nopal_state(session, part);
+
+	if (segment->ecn == NOPAL_ECT_0)
+		return NOPAL_CONTINUE;
+	if (segment->ecn == NOPAL_CE) {
+		self->marked++;
+		if (segment->packet_number > self->latest)
+			self->latest = segment->packet_number;
+		self->due = true;
+	} else if (++self->spoiled == self->tell_spoiled) {
+		self->tell_spoiled *= 2; /* the peer may send so on purpose */
+		self->due = true;
+	}
+	return NOPAL_CONTINUE;
+}
+
+static void ecn_response_tell(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	struct ecn_response *self = nopal_state(session, part);
+	struct nopal_writer writer = { 0 };
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, ECN_RESPONSE_MARKS,
+				  ECN_RESPONSE_MOST_BYTES, &writer.start);
+
+	if (!segment)
+		return;
+	writer.at = writer.start;
+	writer.end = writer.start + ECN_RESPONSE_MOST_BYTES;
+	nopal_write(&writer, self->latest, ECN_RESPONSE_NUMBER_BYTES);
+	nopal_write_varint(&writer, self->marked);
+	nopal_write_varint(&writer, self->spoiled);
+	nopal_control_send(session, segment,
+			   (uint32_t)(writer.at - writer.start));
+	self->told_ns = session->now_ns;
+}
+
+static void ecn_response_report(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	struct ecn_response *self = nopal_state(session, part);
+
+	ecn_response_tell(session, part);
+	if (self->repeats)
+		nopal_timer_start(
+			session, part, ECN_RESPONSE_REPORT,
+			session->now_ns +
+				ECN_RESPONSE_REPEAT_NS[self->repeats - 1]);
+}
+
+static enum nopal_verdict
+ecn_response_on_turn_end(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_session *subject)
+{
+	const struct ecn_response_parameters *set = nopal_parameters(part);
+	struct ecn_response *self = nopal_state(session, part);
+	int64_t next_ns = self->told_ns + set->pace_ns;
+
+	(void)subject;
+	if (!self->due)
+		return NOPAL_CONTINUE;
+	if (session->now_ns < next_ns) {
+		nopal_timer_start(session, part, ECN_RESPONSE_REPORT, next_ns);
+		return NOPAL_CONTINUE;
+	}
+	self->due = false;
+	self->repeats = ECN_RESPONSE_REPEATS;
+	ecn_response_report(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* What is due goes at the end of this turn. */
+static void ecn_response_when_report(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	struct ecn_response *self = nopal_state(session, part);
+
+	if (self->due || !self->repeats)
+		return;
+	self->repeats--;
+	ecn_response_report(session, part);
+}
+
+/* --------------------------------------------------------------- the sender */
+
+static void ecn_response_mark(struct nopal_session *session,
+			      struct ecn_response *self, bool marking)
+{
+	self->marking = marking;
+	nopal_path_ecn_set(session, marking ? NOPAL_ECT_0 : NOPAL_NOT_ECT);
+}
+
+static enum nopal_verdict ecn_response_on_opened(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_session *subject)
+{
+	(void)subject;
+	ecn_response_mark(session, nopal_state(session, part), true);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+ecn_response_on_received(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	struct ecn_response *self = nopal_state(session, part);
+
+	(void)segment;
+	self->proved = true;
+	return NOPAL_CONTINUE;
+}
+
+/* There are paths that drop whatever may be marked. */
+static enum nopal_verdict ecn_response_on_timeout(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	const struct ecn_response_parameters *set = nopal_parameters(part);
+	struct ecn_response *self = nopal_state(session, part);
+
+	(void)segment;
+	if (self->marking && !self->proved &&
+	    ++self->overdue >= (uint64_t)set->vanished)
+		ecn_response_mark(session, self, false);
+	return NOPAL_CONTINUE;
+}
+
+/* The packet whose low bits these are; false: it never left. */
+static bool ecn_response_packet(struct nopal_session *session, uint64_t wire,
+				uint64_t *ret_packet)
+{
+	uint64_t next = nopal_next_packet_number(session);
+	uint32_t behind = (uint32_t)(next - 1) - (uint32_t)wire;
+
+	if (!next || behind > next - 1)
+		return false;
+	*ret_packet = next - 1 - behind;
+	return true;
+}
+
+/* A later packet is marked: nothing is raised for what is told again. */
+static void ecn_response_take(struct nopal_session *session,
+			      const struct nopal_part *part, uint64_t packet,
+			      uint64_t marked)
+{
+	struct ecn_response *self = nopal_state(session, part);
+
+	if ((int64_t)marked > nopal_shared(session, part, ECN_RESPONSE_MARKED))
+		nopal_share(session, part, ECN_RESPONSE_MARKED,
+			    (int64_t)marked);
+	if (!marked || !self->marking || packet < self->raised_at)
+		return;
+	self->raised_at = nopal_next_packet_number(session);
+	nopal_raise_CONGESTION_MARKED(session, session);
+}
+
+static enum nopal_verdict ecn_response_on_marks(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
+{
+	const struct ecn_response_parameters *set = nopal_parameters(part);
+	struct ecn_response *self = nopal_state(session, part);
+	struct nopal_reader reader = {
+		.at = segment->body.bytes,
+		.end = segment->body.bytes + segment->body.length,
+	};
+	uint64_t wire = nopal_read(&reader, ECN_RESPONSE_NUMBER_BYTES);
+	uint64_t marked = nopal_read_varint(&reader);
+	uint64_t spoiled = nopal_read_varint(&reader), packet;
+
+	if (!nopal_read_complete(&reader) ||
+	    !ecn_response_packet(session, wire, &packet))
+		return NOPAL_STOP;
+	if (self->marking && spoiled >= (uint64_t)set->vanished)
+		ecn_response_mark(session, self, false);
+	ecn_response_take(session, part, packet, marked);
+	return NOPAL_STOP;
+}
+
+static int ecn_response_open(struct nopal_session *session,
+			     const struct nopal_part *part)
+{
+	const struct ecn_response_parameters *set = nopal_parameters(part);
+	struct ecn_response *self = nopal_state(session, part);
+
+	self->tell_spoiled = (uint64_t)set->vanished;
+	self->told_ns = -set->pace_ns;
+	return 0;
+}
+
+static const struct nopal_parameter ecn_response_table[] = {
+	{ .name = "pace",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct ecn_response_parameters, pace_ns),
+	  .initial = "1ms",
+	  .least = "0ms",
+	  .most = "1s",
+	  .doc = "least time between reports" },
+	{ .name = "vanished",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct ecn_response_parameters, vanished),
+	  .initial = "10", /* RFC 9000, appendix A.4: the testing phase */
+	  .least = "1",
+	  .most = "1000000",
+	  .doc = "segments that arrived as they did not leave, or that were "
+		 "overdue before any arrived, before the session goes on "
+		 "without marks" },
+	{ 0 },
+};
+
+static const struct nopal_binding ecn_response_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, ecn_response_on_opened),
+	/* A duplicate was marked no less. */
+	NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_carried,
+		 .kinds = NOPAL_CARRIED, .before = "duplicate_filter"),
+	NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_marks,
+		 .kinds = NOPAL_OWN_KIND + ECN_RESPONSE_MARKS),
+	NOPAL_ON(SEGMENT_RECEIVED, ecn_response_on_received),
+	NOPAL_ON(SEGMENT_TIMEOUT, ecn_response_on_timeout),
+	NOPAL_ON(TURN_END, ecn_response_on_turn_end),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_ecn_response = {
+	.abi = NOPAL_ABI,
+	.name = "ecn_response",
+	.family = "congestion",
+	.summary = "marks of congestion, from the network back to the sender",
+	.provides = (const struct nopal_role[]){ { "congestion_marks", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "packets need their numbers, and a sign that any "
+			  "arrive" },
+			{ "congestion_policy",
+			  "who may be marked must give way to marks" },
+			{ 0 } },
+	.parameters_size = sizeof(struct ecn_response_parameters),
+	.parameters = ecn_response_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[ECN_RESPONSE_NUMBER] = { .name = "packet_number",
+						  .access = NOPAL_READ },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[ECN_RESPONSE_MARKED] = { "marked_segments",
+						  NOPAL_WRITE, 0,
+						  "that arrived marked, as the "
+						  "peer told" },
+			{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[ECN_RESPONSE_MARKS] = { "marks", NOPAL_KIND_CONTROL,
+						 "how many segments arrived "
+						 "marked" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[ECN_RESPONSE_REPORT] = { "report",
+						  ecn_response_when_report },
+			{ 0 } },
+	.bindings = ecn_response_bindings,
+	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },
+	.state_size = sizeof(struct ecn_response),
+	.open = ecn_response_open,
+};
