@@ -3,7 +3,8 @@
  * checksum -- drop every datagram that was damaged on its way.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section II.A (integrity); Castagnoli
- *            et al., IEEE Trans. Comm. 41(6), 1993 for the polynomial.
+ *            et al., IEEE Trans. Comm. 41(6), 1993 for the polynomial; RFC 1071
+ *            for the sum.
  * Differs:   a stage of the datagram and not a handler, so that header and body
  *            are covered and no microprotocol sees what is damaged.  Finds
  *            accidents: who wants to change a datagram can make its checksum.
@@ -13,19 +14,42 @@
  * Handles:   nothing.
  * Raises:    nothing.
  * Holds:     nothing.
- * Wire:      4 bytes behind every datagram: CRC-32C of all before, big endian.
+ * Wire:      4 bytes behind every datagram, of all before, big endian: CRC-32C,
+ *            or two zeros and the one's complement sum.
  * Shares:    nothing.
- * Parameters: algorithm (default crc32c): how the checksum is made.
+ * Parameters: algorithm (default crc32c): how the checksum is made; or
+ *            ones_complement.
+ *
+ *                    finds every                            lets pass
+ *   crc32c           flip of up to 3 bits, burst of 32      1 of 2^32 others
+ *   ones_complement  flip of 1 bit, burst of 15             1 of 2^16 others; 16-bit
+ *                                                           words in another order,
+ *                                                           zeros that become ones
+ *
+ * (3 bits: of datagrams up to 2^31 bits.)  The sum is that of IP, UDP and TCP: for
+ * comparisons, and for machines where a CRC is dear.
  */
 #include "microprotocol.h"
 
 #include "crc32c.h"
+#include "ones_complement.h"
 
 enum { CHECKSUM_BYTES = 4 };
+enum { CHECKSUM_CRC32C, CHECKSUM_ONES_COMPLEMENT }; /* algorithms */
 
 struct checksum_parameters {
 	int64_t algorithm;
 };
+
+static uint32_t checksum_of(const struct nopal_part *part, const uint8_t *bytes,
+			    size_t length)
+{
+	const struct checksum_parameters *set = nopal_parameters(part);
+
+	if (set->algorithm == CHECKSUM_ONES_COMPLEMENT)
+		return nopal__ones_complement(bytes, length);
+	return nopal__crc32c(bytes, length);
+}
 
 static void checksum_close(struct nopal_session *session,
 			   const struct nopal_part *part, uint8_t *bytes,
@@ -37,8 +61,7 @@ static void checksum_close(struct nopal_session *session,
 					       CHECKSUM_BYTES };
 
 	(void)session;
-	(void)part;
-	nopal_write(&trailer, nopal__crc32c(bytes, length), CHECKSUM_BYTES);
+	nopal_write(&trailer, checksum_of(part, bytes, length), CHECKSUM_BYTES);
 }
 
 static bool checksum_open(struct nopal_session *session,
@@ -50,9 +73,8 @@ static bool checksum_open(struct nopal_session *session,
 	};
 
 	(void)session;
-	(void)part;
 	return nopal_read(&trailer, CHECKSUM_BYTES) ==
-	       nopal__crc32c(bytes, length);
+	       checksum_of(part, bytes, length);
 }
 
 static const struct nopal_parameter checksum_table[] = {
@@ -60,7 +82,7 @@ static const struct nopal_parameter checksum_table[] = {
 	  .unit = NOPAL_WORD,
 	  .offset = offsetof(struct checksum_parameters, algorithm),
 	  .initial = "crc32c",
-	  .choices = "crc32c",
+	  .choices = "crc32c|ones_complement",
 	  .wire = true,
 	  .doc = "how the checksum is made" },
 	{ 0 },

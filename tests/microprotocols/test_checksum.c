@@ -16,6 +16,13 @@ static const char SEALED[] =
 
 extern const struct nopal_microprotocol nopal_checksum;
 
+/* One part for each algorithm, by its place among the choices. */
+static const int64_t algorithms[] = { 0, 1 };
+static const struct nopal_part crc = { .microprotocol = &nopal_checksum,
+				       .parameters = &algorithms[0] };
+static const struct nopal_part sum = { .microprotocol = &nopal_checksum,
+				       .parameters = &algorithms[1] };
+
 static void test_the_trailer_is_crc32c_big_endian(void **state)
 {
 	static const uint8_t expected[TRAILER] = { 0xe3, 0x06, 0x92, 0x83 };
@@ -24,9 +31,9 @@ static void test_the_trailer_is_crc32c_big_endian(void **state)
 
 	(void)state;
 	assert_int_equal(seal->overhead, TRAILER);
-	seal->close(NULL, NULL, bytes, 9);
+	seal->close(NULL, &crc, bytes, 9);
 	assert_memory_equal(bytes + 9, expected, TRAILER);
-	assert_true(seal->open(NULL, NULL, bytes, 9));
+	assert_true(seal->open(NULL, &crc, bytes, 9));
 }
 
 /* Every flip of one bit, and of every two that are near each other. */
@@ -39,20 +46,66 @@ static void test_flips_are_detected(void **state)
 	(void)state;
 	for (size_t i = 0; i < BODY; i++)
 		bytes[i] = (uint8_t)(i * 5);
-	seal->close(NULL, NULL, bytes, BODY);
+	seal->close(NULL, &crc, bytes, BODY);
 	for (size_t bit = 0; bit < bits; bit++) {
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		assert_false(seal->open(NULL, NULL, bytes, BODY));
+		assert_false(seal->open(NULL, &crc, bytes, BODY));
 		if (bit + 31 < bits) {
 			size_t other = bit + 1 + bit % 31;
 
 			bytes[other / 8] ^= (uint8_t)(1u << other % 8);
-			assert_false(seal->open(NULL, NULL, bytes, BODY));
+			assert_false(seal->open(NULL, &crc, bytes, BODY));
 			bytes[other / 8] ^= (uint8_t)(1u << other % 8);
 		}
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-	assert_true(seal->open(NULL, NULL, bytes, BODY));
+	assert_true(seal->open(NULL, &crc, bytes, BODY));
+}
+
+/* The example of RFC 1071, section 3: its sum is ddf2. */
+static void test_the_sum_is_that_of_rfc_1071(void **state)
+{
+	static const uint8_t words[] = { 0x00, 0x01, 0xf2, 0x03,
+					 0xf4, 0xf5, 0xf6, 0xf7 };
+	static const uint8_t expected[TRAILER] = { 0, 0, 0x22, 0x0d };
+	static const uint8_t odd[TRAILER] = { 0, 0, 0x23, 0x04 };
+	uint8_t bytes[sizeof(words) + TRAILER];
+
+	(void)state;
+	memcpy(bytes, words, sizeof(words));
+	nopal_checksum.seal->close(NULL, &sum, bytes, sizeof(words));
+	assert_memory_equal(bytes + sizeof(words), expected, TRAILER);
+	memcpy(bytes, words, sizeof(words));
+	nopal_checksum.seal->close(NULL, &sum, bytes, sizeof(words) - 1);
+	assert_memory_equal(bytes + sizeof(words) - 1, odd, TRAILER);
+}
+
+/* What its head comment promises: one bit, and bursts of 15; words that change
+ * places pass. */
+static void test_what_the_sum_finds_and_what_not(void **state)
+{
+	static uint8_t bytes[BODY + TRAILER];
+	const struct nopal_seal *seal = nopal_checksum.seal;
+
+	(void)state;
+	for (size_t i = 0; i < BODY; i++)
+		bytes[i] = (uint8_t)(i * i + 3);
+	seal->close(NULL, &sum, bytes, BODY);
+	assert_true(seal->open(NULL, &sum, bytes, BODY));
+	for (size_t bit = 0; bit + 15 < sizeof(bytes) * 8; bit++)
+		for (size_t length = 1; length <= 15; length += 7) {
+			for (size_t i = 0; i < length; i++)
+				bytes[(bit + i) / 8] ^=
+					(uint8_t)(0x80u >> (bit + i) % 8);
+			assert_false(seal->open(NULL, &sum, bytes, BODY));
+			for (size_t i = 0; i < length; i++)
+				bytes[(bit + i) / 8] ^=
+					(uint8_t)(0x80u >> (bit + i) % 8);
+		}
+	memcpy(bytes,
+	       (const uint8_t[]){ bytes[2], bytes[3], bytes[0], bytes[1] }, 4);
+	assert_true(seal->open(NULL, &sum, bytes, BODY));
+	assert_false(seal->open(NULL, &crc, bytes, BODY));
 }
 
 static struct {
@@ -124,6 +177,20 @@ static void test_the_link_corrupts_and_nothing_passes(void **state)
 	rig_close(&rig);
 }
 
+static void test_peers_must_sum_alike(void **state)
+{
+	struct nopal_plan *one = rig_plan(SEALED);
+	struct nopal_plan *other =
+		rig_plan("transport_driver {}\nfixed_size {}\n"
+			 "checksum { algorithm = ones_complement }\n");
+
+	(void)state;
+	assert_true(nopal_plan_fingerprint(one) !=
+		    nopal_plan_fingerprint(other));
+	nopal_plan_unref(one);
+	nopal_plan_unref(other);
+}
+
 static void test_it_costs_four_bytes(void **state)
 {
 	struct nopal_plan *without =
@@ -144,6 +211,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_trailer_is_crc32c_big_endian),
 		cmocka_unit_test(test_flips_are_detected),
+		cmocka_unit_test(test_the_sum_is_that_of_rfc_1071),
+		cmocka_unit_test(test_what_the_sum_finds_and_what_not),
+		cmocka_unit_test(test_peers_must_sum_alike),
 		cmocka_unit_test(test_a_damaged_datagram_is_dropped),
 		cmocka_unit_test(test_the_link_corrupts_and_nothing_passes),
 		cmocka_unit_test(test_it_costs_four_bytes),
