@@ -507,8 +507,12 @@ void nopal_serial_seen(struct nopal_session *session,
 		       const struct nopal_part *part, unsigned which,
 		       uint64_t value);
 
-/* A 64-bit draw from the session's own stream: deterministic in `sim`. */
+/* A 64-bit draw from the session's own stream: deterministic in `sim`.  Who has
+ * seen some of its draws can tell the others: not for keys. */
 uint64_t nopal_random(struct nopal_session *session);
+/* Bytes for keys: the operating system's, in `sim` from the seed.  Dear. */
+void nopal_random_bytes(struct nopal_session *session, void *bytes,
+			size_t length);
 
 /* Memory of the session, charged to its budget, released at its end.  NULL
  * when over budget.  Not for the packet path. */

@@ -23,6 +23,14 @@ uint64_t nopal_random(struct nopal_session *session)
 	return z ^ z >> 31;
 }
 
+void nopal_random_bytes(struct nopal_session *session, void *bytes,
+			size_t length)
+{
+	struct nopal_world *world = nopal__core(session)->world;
+
+	world->ops->random_bytes(world, bytes, length);
+}
+
 /* ------------------------------------------------------------------ making */
 
 static const struct nopal_part *part_at(const struct nopal_core *core,

@@ -59,6 +59,9 @@ struct nopal_world_ops {
 	int64_t (*clock)(
 		struct nopal_world *world); /* for calls from outside a batch */
 	uint64_t (*random)(struct nopal_world *world);
+	/* For keys: nobody else can know them, and nothing keeps a copy. */
+	void (*random_bytes)(struct nopal_world *world, void *bytes,
+			     size_t length);
 	/* Opens the port and sets endpoint->port and endpoint->local. */
 	int (*port_open)(struct nopal_world *world,
 			 struct nopal_endpoint *endpoint,

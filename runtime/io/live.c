@@ -90,6 +90,24 @@ static uint64_t live_random(struct nopal_world *world)
 	return live->random[--live->random_left];
 }
 
+static void live_random_bytes(struct nopal_world *world, void *bytes,
+			      size_t length)
+{
+	uint8_t *at = bytes;
+
+	(void)world;
+	while (length) {
+		ssize_t got = getrandom(at, length, 0);
+
+		if (got < 0 && errno != EINTR)
+			abort(); /* better no process than a key that is known */
+		if (got < 0)
+			continue;
+		at += got;
+		length -= (size_t)got;
+	}
+}
+
 /* ----------------------------------------------------------------- wake-ups */
 
 static struct timeval live_timeval(int64_t delay_ns)
@@ -530,6 +548,7 @@ static const struct nopal_world_ops live_ops = {
 	.name = "live",
 	.clock = live_clock,
 	.random = live_random,
+	.random_bytes = live_random_bytes,
 	.port_open = live_port_open,
 	.port_close = live_port_close,
 	.transmit = live_transmit,

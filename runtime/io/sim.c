@@ -487,6 +487,16 @@ static uint64_t sim_random(struct nopal_world *world)
 	return nopal__random_next(&sim_of(world)->random);
 }
 
+/* From the seed, as all here. */
+static void sim_random_bytes(struct nopal_world *world, void *bytes,
+			     size_t length)
+{
+	uint8_t *at = bytes;
+
+	for (; length; length--)
+		*at++ = (uint8_t)sim_random(world);
+}
+
 /* Steps ask the core for its next wake-up themselves. */
 static void sim_wake_at(struct nopal_world *world, int64_t time_ns)
 {
@@ -536,6 +546,7 @@ static const struct nopal_world_ops sim_ops = {
 	.name = "sim",
 	.clock = sim_clock,
 	.random = sim_random,
+	.random_bytes = sim_random_bytes,
 	.port_open = sim_port_open,
 	.port_close = sim_port_close,
 	.transmit = sim_transmit,

@@ -7,8 +7,7 @@
 #include <event2/event.h>
 #include <cmocka.h>
 
-#include "microprotocol.h"
-#include "nopal.h"
+#include "io.h"
 
 struct awake {
 	struct event_base *base;
@@ -135,6 +134,21 @@ static void test_who_lingers_hears_the_answer(void **state)
 	assert_true(heard);
 }
 
+static void test_keys_are_never_the_same(void **state)
+{
+	struct awake awake;
+	uint8_t one[33] = { 0 }, other[33] = { 0 };
+
+	(void)state;
+	awake_open(&awake);
+	awake.world->ops->random_bytes(awake.world, one, 32);
+	awake.world->ops->random_bytes(awake.world, other, 32);
+	assert_memory_not_equal(one, other, 32);
+	assert_memory_not_equal(one, other + 1, 32);
+	assert_int_equal(one[32] | other[32], 0);
+	awake_close(&awake);
+}
+
 static void test_a_simulated_world_is_not_polled(void **state)
 {
 	struct nopal_world *world = nopal_sim_new(1);
@@ -150,6 +164,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_polls_alone_carry_a_session),
 		cmocka_unit_test(test_who_lingers_hears_the_answer),
+		cmocka_unit_test(test_keys_are_never_the_same),
 		cmocka_unit_test(test_a_simulated_world_is_not_polled),
 	};
 

@@ -287,6 +287,22 @@ static void a_seed_gives_one_run(void **state)
 	assert_true(noisy_run(3) == UINT64_C(0xba5cfe3af98dead2));
 }
 
+static void keys_come_of_the_seed(void **state)
+{
+	uint8_t keys[3][37] = { { 0 } };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct nopal_world *world = nopal_sim_new(i < 2 ? 3 : 4);
+
+		world->ops->random_bytes(world, keys[i], sizeof(keys[i]) - 1);
+		assert_int_equal(keys[i][sizeof(keys[i]) - 1], 0);
+		world->ops->free(world);
+	}
+	assert_memory_equal(keys[0], keys[1], sizeof(keys[0]));
+	assert_memory_not_equal(keys[0], keys[2], 32);
+}
+
 static void time_never_goes_back(void **state)
 {
 	struct nopal_endpoint *ends[2];
@@ -332,6 +348,7 @@ int main(void)
 		cmocka_unit_test(ports_are_opened_once),
 		cmocka_unit_test(an_endpoint_may_close_while_it_receives),
 		cmocka_unit_test(kept_buffers_outlive_the_world),
+		cmocka_unit_test(keys_come_of_the_seed),
 		cmocka_unit_test(calls_are_in_order),
 		cmocka_unit_test(timers_of_the_core_run),
 		cmocka_unit_test(injected_datagrams_arrive),
