@@ -135,12 +135,21 @@ struct nopal_composition *nopal__compose(struct nopal_config *config,
 	return NULL;
 }
 
+static void compose_member_fini(struct nopal_member *member)
+{
+	const struct nopal_parameter *table = member->microprotocol->parameters;
+
+	for (size_t i = 0; table && table[i].name; i++)
+		nopal__parameter_file_forget(&member->files[i]);
+	free(member->files);
+	free(member->parameters);
+	free(member->in_segments);
+}
+
 static void compose_layer_fini(struct nopal_composed_layer *layer)
 {
-	for (size_t i = 0; i < layer->count; i++) {
-		free(layer->members[i].parameters);
-		free(layer->members[i].in_segments);
-	}
+	for (size_t i = 0; i < layer->count; i++)
+		compose_member_fini(&layer->members[i]);
 	free(layer->members);
 	free(layer->name);
 }

@@ -17,11 +17,18 @@
 #include "config.h"
 #include "microprotocol.h"
 
+/* What a parameter of unit NOPAL_FILE names; erased when it is freed. */
+struct nopal_file {
+	uint8_t *bytes; /* NULL: none */
+	size_t length;
+};
+
 /* A microprotocol in a composition. */
 struct nopal_member {
 	const struct nopal_microprotocol *microprotocol;
 	void *parameters; /* its struct, in base units; NULL when it has none */
 	bool *in_segments; /* by parameter: a size still counted in segments */
+	struct nopal_file *files; /* by parameter */
 	struct nopal_place
 		place;	       /* of its section; of who needed it when added */
 	const char *added_for; /* NULL: the config names it; else the role */

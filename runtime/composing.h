@@ -20,6 +20,16 @@ void nopal__parameters_validate(const struct nopal_member *member,
 				const struct nopal_config_section *section,
 				struct nopal_problems *problems);
 
+/* -------------------------------------------------------- parameter_file.c */
+
+/* The file at `path`, which is beside the one that names it unless it begins with
+ * a slash.  False: it was not read, and problems say why. */
+bool nopal__parameter_file_read(const char *path,
+				const struct nopal_config_key *key,
+				struct nopal_file *ret_file,
+				struct nopal_problems *problems);
+void nopal__parameter_file_forget(struct nopal_file *file);
+
 /* ------------------------------------------------------------ relations.c */
 
 /* Adds members where `automatic`; reports needs that stay open. */

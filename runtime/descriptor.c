@@ -109,7 +109,7 @@ static void descriptor_parameter(const struct descriptor_check *check,
 		descriptor_say(check, "use offsetof() of an int64_t",
 			       "parameter", parameter->name,
 			       "lies outside its struct");
-	if ((int)parameter->unit < 0 || parameter->unit > NOPAL_WORD)
+	if ((int)parameter->unit < 0 || parameter->unit > NOPAL_FILE)
 		descriptor_say(check, "use enum nopal_unit", "parameter",
 			       parameter->name, "has no known unit");
 	else if (!parameter->initial)
@@ -120,6 +120,11 @@ static void descriptor_parameter(const struct descriptor_check *check,
 			       parameter->name, "has no choices");
 	else
 		descriptor_default(check, parameter);
+	if (parameter->unit == NOPAL_FILE &&
+	    (parameter->wire || (parameter->initial && *parameter->initial)))
+		descriptor_say(check, "let .initial be \"\", and .wire false",
+			       "parameter", parameter->name,
+			       "is a file that peers would have to share");
 	if (!parameter->doc)
 		descriptor_say(check, "set .doc", "parameter", parameter->name,
 			       "has no doc");

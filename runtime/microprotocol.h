@@ -267,6 +267,7 @@ enum nopal_unit {
 	NOPAL_PERCENT, /* % -> parts per million */
 	NOPAL_SWITCH,  /* on | off -> 1 | 0 */
 	NOPAL_WORD,    /* one of `choices` -> its index */
+	NOPAL_FILE, /* path of a file, beside the config that names it -> 1; "" -> 0 */
 };
 
 /* A key of the microprotocol's config section; the value is an int64_t at
@@ -487,6 +488,11 @@ struct nopal_session {
 #define nopal_state(session, part)                                             \
 	((void *)((char *)(session)->awake + (part)->state))
 #define nopal_parameters(part) ((part)->parameters)
+/* What was in the file that parameter `which` of the microprotocol's table names,
+ * when the config was read; NULL: it names none. */
+const uint8_t *nopal_file(const struct nopal_session *session,
+			  const struct nopal_part *part, unsigned which,
+			  size_t *ret_length);
 
 /* Shared variables: `which` is the index in the microprotocol's own table. */
 #define nopal_shared(session, part, which)                                     \

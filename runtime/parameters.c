@@ -130,6 +130,9 @@ static void parameters_key(struct nopal_member *member,
 				     parameter->least, parameter->most, what,
 				     &found))
 		parameters_put(member, index, quantity);
+	if (parameter->unit == NOPAL_FILE && *key->value)
+		nopal__parameter_file_read(key->value, key,
+					   &member->files[index], &found);
 	nopal__problems_move(problems, &found, key->place, NULL);
 	free(what);
 }
@@ -144,6 +147,8 @@ void nopal__parameters_read(struct nopal_member *member,
 		member->parameters = nopal__zeroed(1, one->parameters_size);
 	member->in_segments =
 		nopal__zeroed(parameters_count(one), sizeof(bool));
+	member->files =
+		nopal__zeroed(parameters_count(one), sizeof(*member->files));
 	parameters_defaults(member);
 	for (size_t i = 0; section && i < section->key_count; i++)
 		parameters_key(member, &section->keys[i], problems);

@@ -68,6 +68,7 @@ static const struct units_family units_families[] = {
 	[NOPAL_PERCENT] = { "a percentage", "5%", units_percent },
 	[NOPAL_SWITCH] = { "on or off", "on", NULL },
 	[NOPAL_WORD] = { "a word", NULL, NULL },
+	[NOPAL_FILE] = { "a file", NULL, NULL },
 };
 enum { UNITS_FAMILIES = sizeof(units_families) / sizeof(*units_families) };
 
@@ -333,6 +334,10 @@ bool nopal__quantity_read(const char *text, enum nopal_unit unit,
 	if (unit == NOPAL_WORD)
 		return units_word(text, choices ? choices : "", what,
 				  ret_quantity, problems);
+	if (unit == NOPAL_FILE) { /* which is read by who knows where it lies */
+		*ret_quantity = (struct nopal_quantity){ .value = *text != 0 };
+		return true;
+	}
 	return units_measure(text, unit, what, ret_quantity, problems);
 }
 
@@ -442,7 +447,7 @@ bool nopal__quantity_outside(struct nopal_quantity quantity,
 {
 	char *fix, *text;
 
-	if (unit == NOPAL_SWITCH || unit == NOPAL_WORD)
+	if (unit == NOPAL_SWITCH || unit == NOPAL_WORD || unit == NOPAL_FILE)
 		return false;
 	if (units_against(quantity, unit, least) >= 0 &&
 	    units_against(quantity, unit, most) <= 0)

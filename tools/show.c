@@ -65,7 +65,7 @@ const char *show_unit(enum nopal_unit unit)
 		[NOPAL_COUNT] = "number",	[NOPAL_TIME] = "time",
 		[NOPAL_SIZE] = "size",		[NOPAL_RATE] = "rate",
 		[NOPAL_PERCENT] = "percentage", [NOPAL_SWITCH] = "on|off",
-		[NOPAL_WORD] = "word",
+		[NOPAL_WORD] = "word",		[NOPAL_FILE] = "file",
 	};
 
 	return (size_t)unit < sizeof(units) / sizeof(*units) ? units[unit]
@@ -205,6 +205,9 @@ const char *show_value(const struct nopal_part *part,
 		break;
 	case NOPAL_WORD:
 		show_choice(parameter->choices, value, text);
+		break;
+	case NOPAL_FILE:
+		show_choice("none|given", value, text);
 		break;
 	case NOPAL_COUNT:
 		snprintf(text, SHOW_VALUE_ROOM, "%" PRId64, value);

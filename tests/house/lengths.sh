@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# lengths SOURCE -- files under 600 lines (public headers under 800), no function above 60 lines, half of them 12 or shorter.
+# lengths SOURCE -- files under 600 lines (public headers under 900), no function above 60 lines, half of them 12 or shorter.
 set -eu
 cd "$1"
 
@@ -12,7 +12,7 @@ find runtime microprotocols tools tests -name '*.[ch]' -exec awk '
 		}
 	}
 	function ended() {
-		if (file ~ /runtime\/(nopal|microprotocol)\.h$/) over(800)
+		if (file ~ /runtime\/(nopal|microprotocol)\.h$/) over(900)
 		else if (file != "") over(600)
 	}
 	FNR == 1 { ended(); file = FILENAME; inside = 0 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "compose_rig.h"
@@ -68,6 +69,16 @@ static const struct nopal_parameter set_table[] = {
 
 FAKE(f_set, .parameters_size = sizeof(struct set), .parameters = set_table,
      .validate = validate_set, .wire_version = 2);
+static const struct nopal_parameter file_table[] = {
+	{ .name = "number", .initial = "3", .doc = "a number" },
+	{ .name = "secret",
+	  .unit = NOPAL_FILE,
+	  .offset = sizeof(int64_t),
+	  .initial = "",
+	  .doc = "a file" },
+	{ 0 },
+};
+FAKE(f_file, .parameters_size = 2 * sizeof(int64_t), .parameters = file_table);
 FAKE(f_needy, .needs = FAKE_RELATIONS({ "f_status|f_report", "no status" }));
 FAKE(f_below, .provides = FAKE_ROLES({ "f_deep", false }));
 FAKE(f_reader, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
@@ -75,7 +86,7 @@ FAKE(f_reader, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
 FAKE(f_stuck, .holds = FAKE_HOLDS({ "for ever", NOPAL_SEND }));
 
 static const struct nopal_microprotocol *const fakes[] = {
-	&f_set, &f_needy, &f_below, &f_reader, &f_stuck, NULL,
+	&f_set, &f_file, &f_needy, &f_below, &f_reader, &f_stuck, NULL,
 };
 
 static int add_fakes(void **state)
@@ -103,6 +114,40 @@ static void test_defaults_and_keys(void **state)
 	assert_int_equal(member->place.line, 2);
 	assert_int_equal(nopal__parameter_get(set, &set_table[2]), 3);
 	done(&composing);
+}
+
+/* What it holds is there, and nowhere in what peers compare. */
+static void test_a_file_is_read_with_its_config(void **state)
+{
+	char path[] = "nopal-secret-XXXXXX", text[128];
+	int file = mkstemp(path);
+	struct composing without, with;
+	const struct nopal_file *secret;
+
+	(void)state;
+	assert_int_equal(write(file, "to\0ken", 6), 6);
+	close(file);
+	snprintf(text, sizeof(text), "f_file { secret = \"%s\" }\n", path);
+	with = good(text);
+	without = good("f_file {}\n");
+	secret = member_of(&with, "f_file")->files;
+	assert_int_equal(secret[1].length, 6);
+	assert_memory_equal(secret[1].bytes, "to\0ken", 6);
+	assert_int_equal(
+		nopal__parameter_get(member_of(&with, "f_file")->parameters,
+				     &file_table[1]),
+		1);
+	assert_null(member_of(&without, "f_file")->files[1].bytes);
+	assert_string_equal(with.composition->canonical,
+			    without.composition->canonical);
+	done(&with);
+	done(&without);
+	truncate(path, 0);
+	bad(text, 2, "the file is empty", "not empty");
+	truncate(path, 1 << 20);
+	bad(text, 2, "the file is too long", "name a file");
+	unlink(path);
+	bad(text, 2, "No such file", "name a file");
 }
 
 static void test_bad_keys(void **state)
@@ -272,6 +317,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults_and_keys),
+		cmocka_unit_test(test_a_file_is_read_with_its_config),
 		cmocka_unit_test(test_bad_keys),
 		cmocka_unit_test(test_validation),
 		cmocka_unit_test(test_resolution),

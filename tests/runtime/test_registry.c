@@ -149,6 +149,8 @@ FAKE_PARAMETER(fake_wide_default, .unit = NOPAL_COUNT, .initial = "7",
 	       .most = "6");
 FAKE_PARAMETER(fake_outside, .unit = NOPAL_COUNT, .initial = "7", .offset = 8);
 FAKE_PARAMETER(fake_no_choices, .unit = NOPAL_WORD, .initial = "a");
+FAKE_PARAMETER(fake_shared_file, .unit = NOPAL_FILE, .initial = "",
+	       .wire = true);
 FAKE_PARAMETER(fake_bad_bound, .unit = NOPAL_TIME, .initial = "7s",
 	       .most = "6");
 
@@ -161,6 +163,7 @@ static void test_parameters(void **state)
 	refused(&fake_outside, "outside its struct");
 	refused(&fake_no_choices, "has no choices");
 	refused(&fake_bad_bound, "bare number");
+	refused(&fake_shared_file, "is a file that peers would have to");
 }
 
 FAKE(fake_wide, .attributes = FAKE_ATTRIBUTES({ .name = "wide",

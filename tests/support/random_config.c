@@ -86,7 +86,8 @@ static void write_one(struct draw *from,
 
 	fprintf(from->out, "%s {", microprotocol->name);
 	for (; parameter && parameter->name; parameter++) {
-		if (!happens(from, SET_PERCENT))
+		if (!happens(from, SET_PERCENT) ||
+		    parameter->unit == NOPAL_FILE)
 			continue;
 		fprintf(from->out, " %s = ", parameter->name);
 		write_value(from, parameter);
