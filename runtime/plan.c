@@ -434,6 +434,27 @@ static void seal_budget(struct nopal_plan *plan,
 		plan->budget.hold_ns = BUDGET_HOLD_NS;
 }
 
+/* What would be left out without a word must not seem to be there. */
+static void seal_above(const struct nopal_composition *composition,
+		       struct nopal_problems *problems)
+{
+	for (size_t l = 0; l + 1 < composition->layer_count; l++) {
+		const struct nopal_composed_layer *layer =
+			&composition->layers[l];
+
+		for (size_t m = 0; m < layer->count; m++)
+			if (layer->members[m].microprotocol->seal)
+				nopal_problems_add(
+					problems, layer->members[m].place.file,
+					layer->members[m].place.line,
+					"move it into the lowest layer",
+					"%s seals datagrams, and layer `%s` "
+					"sends none",
+					layer->members[m].microprotocol->name,
+					layer->name);
+	}
+}
+
 static void seal_stages(struct nopal_plan *plan)
 {
 	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
@@ -486,6 +507,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	plan->description = text_copy(composition->config->description);
 	plan->canonical = text_copy(composition->canonical);
 	plan->fingerprint = composition->fingerprint;
+	seal_above(composition, problems);
 	seal_parts(plan, composition);
 	seal_stages(plan);
 	seal_demux(plan);
