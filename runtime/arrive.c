@@ -41,7 +41,6 @@ void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 		return;
 	core->awake->counters.datagrams_in++;
 	core->awake->counters.datagram_bytes_in += length;
-	core->awake->heard_ns = core->session.now_ns;
 	if (kind == NOPAL_KIND_REPLY) {
 		nopal__reply_receive(core, buffer, bytes, length);
 		return;
@@ -52,6 +51,7 @@ void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 				nopal__plan(core)->head_bytes);
 	if (!segment)
 		return;
+	core->awake->heard_ns = core->session.now_ns;
 	if (kind != NOPAL_KIND_ABORT) {
 		nopal__segment_arrive(core, segment);
 		return;

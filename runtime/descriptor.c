@@ -290,6 +290,17 @@ static void descriptor_relations(const struct descriptor_check *check,
 	}
 }
 
+static void descriptor_offer(const struct descriptor_check *check)
+{
+	const struct nopal_offer *offer = check->microprotocol->offer;
+
+	if (offer && (!offer->bytes || offer->bytes > NOPAL_OFFER_MOST ||
+		      !offer->write || !offer->read))
+		descriptor_say(
+			check, "see struct nopal_offer", "offer", NULL,
+			"lacks a function, or is of no or too many bytes");
+}
+
 static void descriptor_timers(const struct descriptor_check *check)
 {
 	const struct nopal_timer *timer = check->microprotocol->timers;
@@ -319,5 +330,6 @@ bool nopal__descriptor_check(const struct nopal_microprotocol *microprotocol,
 	descriptor_relations(&check, microprotocol->needs);
 	descriptor_relations(&check, microprotocol->excludes);
 	descriptor_timers(&check);
+	descriptor_offer(&check);
 	return problems->errors == errors;
 }

@@ -293,8 +293,11 @@ static struct nopal_core *admit(struct nopal_endpoint *endpoint,
 	const struct nopal_part *part = entry->plan->admission;
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply = reply_body(request, bytes);
-	enum nopal_admission_verdict verdict =
-		part->microprotocol->admission->admit(part, request, &reply);
+	enum nopal_admission_verdict verdict;
+
+	request->offer_bytes = nopal__offers_bytes(
+		&entry->plan->layers[entry->plan->layer_count - 1]);
+	verdict = part->microprotocol->admission->admit(part, request, &reply);
 
 	if (verdict == NOPAL_ADMIT_ACCEPT)
 		return accept_session(endpoint, entry, request);
@@ -391,11 +394,11 @@ static void data_opening_receive(struct nopal_endpoint *endpoint,
 		return;
 	core->awake->counters.datagrams_in++;
 	core->awake->counters.datagram_bytes_in += length;
-	core->awake->heard_ns = core->session.now_ns;
 	segment = nopal__unpack(core, NOPAL_KIND_DATA, buffer, bytes, length,
 				OPENING_HEAD);
 	if (!segment)
 		return;
+	core->awake->heard_ns = core->session.now_ns;
 	answer(endpoint, request, core);
 	nopal__segment_arrive(core, segment);
 }

@@ -240,6 +240,7 @@ enum nopal_kind_class {
 	NOPAL_KIND_CONTROL, /* leaves at once, past all barriers */
 	NOPAL_KIND_CARRIED, /* goes through SEGMENT_TO_NET and the send barrier */
 	NOPAL_KIND_OPENING, /* may reach a listener that has no session yet */
+	NOPAL_KIND_ANSWER, /* control; the listener's opens the opener, who can read nothing else yet */
 };
 
 /* A kind of segment besides data. */
@@ -295,10 +296,17 @@ struct nopal_role {
 };
 
 /* A sealing stage: the last to touch a datagram that leaves, the first to
- * touch one that arrives.  `overhead` trailing bytes belong to it. */
+ * touch one that arrives.  `overhead` trailing bytes belong to it.  It may change
+ * all bytes but the first NOPAL_CLEAR_BYTES, and must change nothing else of the
+ * session before it knows that a datagram is the peer's. */
+enum {
+	NOPAL_CLEAR_BYTES = 5
+}; /* version and kind, the receiver's session id */
 struct nopal_seal {
 	uint32_t overhead;
-	/* Fill the `overhead` bytes behind `bytes[0..length)`. */
+	/* Fill the `overhead` bytes behind `bytes[0..length)`.  Datagrams are
+	 * closed in the order in which they leave, and some time after their
+	 * SEND_SEGMENT. */
 	void (*close)(struct nopal_session *session,
 		      const struct nopal_part *part, uint8_t *bytes,
 		      size_t length);
@@ -381,7 +389,8 @@ struct nopal_request {
 	struct nopal_reader body;
 	size_t datagram_bytes; /* a reply must be smaller */
 	int64_t now_ns;
-	const void *private; /* of the runtime */
+	uint32_t offer_bytes; /* of the composition's offers, in the body */
+	const void *private;  /* of the runtime */
 };
 
 enum nopal_admission_verdict {
@@ -400,6 +409,41 @@ struct nopal_admission {
  * endpoint can make it. */
 uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch,
 			   uint64_t extra);
+
+/* What a part says to its peer's while a session opens, before any segment: the
+ * role connection carries the opener's bytes in its request and the listener's in
+ * its answer, and does not know what they mean. */
+struct nopal_opening { /* as both sides know it, proofs of address left out */
+	const uint8_t *request, *answer;
+	size_t request_length, answer_length;
+};
+struct nopal_offer {
+	uint32_t bytes; /* of each: 1 to NOPAL_OFFER_MOST */
+	/* Ours: the same however often. */
+	void (*write)(struct nopal_session *session,
+		      const struct nopal_part *part, uint8_t *bytes);
+	/* The peer's, and its repetitions.  False: it cannot be taken, and
+	 * nothing has changed. */
+	bool (*read)(struct nopal_session *session,
+		     const struct nopal_part *part, const uint8_t *bytes);
+	/* (optional) Once, when both offers were read.  At the listener the answer
+	 * leaves next, at the opener the session opens; false: neither does. */
+	bool (*agreed)(struct nopal_session *session,
+		       const struct nopal_part *part,
+		       const struct nopal_opening *opening);
+};
+enum { NOPAL_OFFER_MOST = 64, NOPAL_OFFERS_MOST = 256 /* of all parts */ };
+/* For the role connection: all offers of its layer, in an order that both sides
+ * have; the read takes so many bytes of the reader. */
+uint32_t nopal_offers_bytes(const struct nopal_session *session);
+void nopal_offers_write(struct nopal_session *session,
+			struct nopal_writer *writer);
+bool nopal_offers_read(struct nopal_session *session,
+		       struct nopal_reader *reader);
+bool nopal_offers_agreed(struct nopal_session *session,
+			 const struct nopal_opening *opening);
+/* First byte of a datagram of class NOPAL_KIND_ANSWER; 0: there is no such kind. */
+uint8_t nopal_answer_byte(const struct nopal_session *session);
 
 struct nopal_microprotocol {
 	unsigned abi;	       /* (required) NOPAL_ABI */
@@ -443,6 +487,7 @@ struct nopal_microprotocol {
 
 	const struct nopal_seal *seal;
 	const struct nopal_format *format;
+	const struct nopal_offer *offer;
 	const struct nopal_admission *admission;
 	/* (optional) Role message_segments: longest message, where one segment of
 	 * `body_bytes` is not the limit. */
@@ -554,6 +599,8 @@ void nopal_session_closed(struct nopal_session *session);
 void nopal_session_break(struct nopal_session *session, enum nopal_end end,
 			 const char *text);
 uint32_t nopal_session_local_id(const struct nopal_session *session);
+/* 0 where it is not known: an opener's, before the answer. */
+uint32_t nopal_session_peer_id(const struct nopal_session *session);
 void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id);
 /* Name and canonical text of the composition, for an opening request. */
 const char *nopal_session_composition(const struct nopal_session *session);

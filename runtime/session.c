@@ -364,6 +364,7 @@ static void last_event(struct nopal_core *core, enum nopal_end end,
 		nopal_raise_SESSION_CLOSED(&core->session, &core->session);
 	else
 		nopal_raise_SESSION_BROKEN(&core->session, &failure);
+	nopal__train_finish(core);
 	for (uint32_t i = core->layer->part_count; i-- > 0;) {
 		const struct nopal_part *part = part_at(core, i);
 
@@ -450,6 +451,11 @@ bool nopal_session_is_open(const struct nopal_session *session)
 uint32_t nopal_session_local_id(const struct nopal_session *session)
 {
 	return nopal__core(session)->local_id;
+}
+
+uint32_t nopal_session_peer_id(const struct nopal_session *session)
+{
+	return nopal__bottom(nopal__core(session))->peer_id;
 }
 
 uint32_t nopal_session_id(const struct nopal_session *session)

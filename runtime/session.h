@@ -456,6 +456,8 @@ void nopal__train_add_open(struct nopal_core *core, uint32_t bytes);
 /* What was added is longer than its path is thought to take: nothing joins it.
  * `fragments`: it may leave in several packets. */
 void nopal__train_end_long(struct nopal_core *core, bool fragments);
+/* Seals what the session has in the train and is not sealed yet. */
+void nopal__train_finish(struct nopal_core *core);
 void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
 			    const struct nopal_address *to,
 			    const uint8_t *bytes, uint32_t length);
@@ -472,6 +474,9 @@ void nopal__demux_forget(struct nopal_core *bottom);
 /* Can sessions of this plan be told from those that are here? */
 bool nopal__demux_suits(struct nopal_endpoint *endpoint,
 			const struct nopal_plan *plan);
+
+/* offers.c */
+uint32_t nopal__offers_bytes(const struct nopal_layer *layer);
 
 /* endpoint.c */
 void nopal__ready_push(struct nopal_core *core,

@@ -51,6 +51,12 @@ static uint8_t train_ecn(const struct nopal_endpoint *endpoint)
 	return core && core->awake ? core->awake->path_ecn : 0;
 }
 
+void nopal__train_finish(struct nopal_core *core)
+{
+	if (core->endpoint->train_of == core)
+		train_seal(core->endpoint);
+}
+
 /* Not inlined: its wide read of length and stride would move before the tests of
  * its callers, and wait there for the narrow writes of the datagram before. */
 __attribute__((noinline)) void

@@ -81,6 +81,8 @@ const char *show_kind_class(enum nopal_kind_class class)
 		return "carried: leaves like data";
 	case NOPAL_KIND_OPENING:
 		return "opening: may reach a listener without a session";
+	case NOPAL_KIND_ANSWER:
+		return "answer: leaves at once, and opens its reader";
 	}
 	return "?";
 }

@@ -3,9 +3,10 @@
  * handshake.h -- what virtual_circuit says on the wire, to bytes and back.
  *
  *   connect   text of the composition and a zero byte, nonce 8, initial number
- *             4, cookie given 1, cookie epoch 1, cookie 8, zeros to the end
+ *             4, offers; cookie given 1, cookie epoch 1, cookie 8, zeros to the
+ *             end
  *   cookie    type 1, nonce 8, cookie 8, cookie epoch 1
- *   accept    nonce 8, session id 4, initial number 4
+ *   accept    nonce 8, session id 4, initial number 4, offers
  *   close, close_ack   nonce 8, flags 1
  *
  * A read is of one form only, or fails as a whole.
@@ -57,9 +58,14 @@ handshake_reader(const struct nopal_segment *segment)
 				      false };
 }
 
+/* `*ret_known` is what is before the cookie: what both sides know alike.  Its last
+ * bytes are the offers. */
 static inline bool handshake_read_connect(struct nopal_reader reader,
-					  struct handshake_connect *ret_connect)
+					  uint32_t offer_bytes,
+					  struct handshake_connect *ret_connect,
+					  struct nopal_reader *ret_known)
 {
+	struct nopal_reader known = reader;
 	struct handshake_connect read;
 	uint64_t zeros = 0;
 
@@ -67,6 +73,8 @@ static inline bool handshake_read_connect(struct nopal_reader reader,
 		;
 	read.nonce = nopal_read(&reader, HANDSHAKE_NONCE_BYTES);
 	read.initial = nopal_read(&reader, HANDSHAKE_NUMBER_BYTES);
+	nopal_read_bytes(&reader, offer_bytes);
+	known.end = reader.at;
 	read.cookie_given = nopal_read(&reader, 1);
 	read.cookie_epoch = nopal_read(&reader, 1);
 	read.cookie = nopal_read(&reader, HANDSHAKE_COOKIE_BYTES);
@@ -77,22 +85,31 @@ static inline bool handshake_read_connect(struct nopal_reader reader,
 	    (!read.cookie_given && (read.cookie_epoch || read.cookie)))
 		return false;
 	*ret_connect = read;
+	*ret_known = known;
 	return true;
 }
 
-/* Fills the writer to its end; a text that is too long is cut. */
+/* Up to the offers, which are so many bytes; a text that is too long is cut. */
 static inline void
-handshake_write_connect(struct nopal_writer *writer, const char *text,
-			const struct handshake_connect *connect)
+handshake_write_known(struct nopal_writer *writer, const char *text,
+		      uint32_t offer_bytes,
+		      const struct handshake_connect *connect)
 {
-	size_t room =
-		(size_t)(writer->end - writer->at) - HANDSHAKE_FIELDS_BYTES - 1;
+	size_t room = (size_t)(writer->end - writer->at);
+	size_t others = HANDSHAKE_FIELDS_BYTES + 1 + offer_bytes;
 
-	while (room-- && *text)
+	for (; room > others && *text; room--)
 		nopal_write(writer, (uint8_t)*text++, 1);
 	nopal_write(writer, 0, 1);
 	nopal_write(writer, connect->nonce, HANDSHAKE_NONCE_BYTES);
 	nopal_write(writer, connect->initial, HANDSHAKE_NUMBER_BYTES);
+}
+
+/* Behind the offers, to the writer's end. */
+static inline void
+handshake_write_proof(struct nopal_writer *writer,
+		      const struct handshake_connect *connect)
+{
 	nopal_write(writer, connect->cookie_given, 1);
 	nopal_write(writer, connect->cookie_epoch, 1);
 	nopal_write(writer, connect->cookie, HANDSHAKE_COOKIE_BYTES);
@@ -150,12 +167,36 @@ handshake_write_cookie(struct nopal_writer *writer,
 	nopal_write(writer, connect->cookie_epoch, 1);
 }
 
+/* `*ret_offers` begins at the offers. */
+/* A listener's word on a request, before it has any state. */
+static inline enum nopal_admission_verdict
+handshake_admit(const struct nopal_request *request, struct nopal_writer *reply)
+{
+	struct handshake_connect connect;
+	struct nopal_reader known;
+
+	if (!handshake_read_connect(request->body, request->offer_bytes,
+				    &connect, &known))
+		return NOPAL_ADMIT_DROP;
+	if (handshake_proven(request, &connect))
+		return NOPAL_ADMIT_ACCEPT;
+	connect.cookie_epoch = handshake_epoch(request);
+	connect.cookie =
+		handshake_cookie(request, connect.cookie_epoch, &connect);
+	handshake_write_cookie(reply, &connect);
+	return reply->full ? NOPAL_ADMIT_DROP : NOPAL_ADMIT_REPLY;
+}
+
 static inline bool handshake_read_accept(struct nopal_reader reader,
-					 struct handshake_accept *ret_accept)
+					 uint32_t offer_bytes,
+					 struct handshake_accept *ret_accept,
+					 struct nopal_reader *ret_offers)
 {
 	ret_accept->nonce = nopal_read(&reader, HANDSHAKE_NONCE_BYTES);
 	ret_accept->id = nopal_read(&reader, HANDSHAKE_ID_BYTES);
 	ret_accept->initial = nopal_read(&reader, HANDSHAKE_NUMBER_BYTES);
+	*ret_offers = reader;
+	nopal_read_bytes(&reader, offer_bytes);
 	return nopal_read_complete(&reader) && ret_accept->id &&
 	       ret_accept->initial;
 }

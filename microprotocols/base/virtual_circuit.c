@@ -13,10 +13,10 @@
  * Handles:   OPEN_SESSION, SEGMENT_FROM_NET, CLOSE_SESSION.
  * Raises:    SESSION_OPENED, PEER_CLOSED, SESSION_BROKEN.
  * Holds:     nothing.
- * Wire:      connect (opening): the composition's text and a zero byte, nonce 8,
- *            initial number 4, cookie given 1, cookie epoch 1, cookie 8, zeros;
+ * Wire:      connect (opening): the composition's text, a zero byte, nonce 8, initial
+ *            number 4, offers, cookie given 1, cookie epoch 1, cookie 8, zeros;
  *            cookie (reply): type 1, nonce 8, cookie 8, cookie epoch 1;
- *            accept (control): nonce 8, session id 4, initial number 4;
+ *            accept (answer): nonce 8, session id 4, initial number 4, offers;
  *            close, close_ack (control): nonce 8, flags 1.
  * Shares:    writes initial_local, initial_peer: random first numbers of each
  *            direction, before SESSION_OPENED.
@@ -44,6 +44,7 @@
  *   this too ends at once; the other lingers to answer a repeated close.
  */
 #include "handshake.h"
+#include "handshake_offers.h"
 
 struct virtual_circuit_parameters {
 	int64_t retry_ns, retry_most_ns, attempts, linger_ns;
@@ -93,24 +94,12 @@ virtual_circuit_wait(const struct virtual_circuit_parameters *set,
 	return wait_ns < set->retry_most_ns ? wait_ns : set->retry_most_ns;
 }
 
-/* --------------------------------------------------- listener without state */
-
 static enum nopal_admission_verdict
 virtual_circuit_admit(const struct nopal_part *part,
 		      struct nopal_request *request, struct nopal_writer *reply)
 {
-	uint64_t now = handshake_epoch(request);
-	struct handshake_connect connect;
-
 	(void)part;
-	if (!handshake_read_connect(request->body, &connect))
-		return NOPAL_ADMIT_DROP;
-	if (handshake_proven(request, &connect))
-		return NOPAL_ADMIT_ACCEPT;
-	connect.cookie = handshake_cookie(request, now, &connect);
-	connect.cookie_epoch = now;
-	handshake_write_cookie(reply, &connect);
-	return reply->full ? NOPAL_ADMIT_DROP : NOPAL_ADMIT_REPLY;
+	return handshake_admit(request, reply);
 }
 
 /* -------------------------------------------------------------- what is sent */
@@ -136,40 +125,46 @@ static void virtual_circuit_send_connect(struct nopal_session *session,
 {
 	const struct virtual_circuit *self = nopal_state(session, part);
 	uint32_t length =
-		nopal_control_limit(session, part, VIRTUAL_CIRCUIT_CONNECT);
-	struct nopal_segment *segment;
+		handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT);
 	struct nopal_writer writer;
+	struct nopal_segment *segment = virtual_circuit_begin(
+		session, part, VIRTUAL_CIRCUIT_CONNECT, length, &writer);
 
-	if (length > HANDSHAKE_CONNECT_BYTES)
-		length = HANDSHAKE_CONNECT_BYTES;
-	segment = virtual_circuit_begin(session, part, VIRTUAL_CIRCUIT_CONNECT,
-					length, &writer);
 	if (!segment)
 		return;
-	handshake_write_connect(&writer, nopal_session_composition(session),
-				&self->connect);
+	handshake_write_request(session, &writer, &self->connect);
+	handshake_write_proof(&writer, &self->connect);
 	nopal_control_send(session, segment, length);
 }
 
-static void virtual_circuit_send_accept(struct nopal_session *session,
-					const struct nopal_part *part)
+static struct handshake_accept
+virtual_circuit_accept(struct nopal_session *session,
+		       const struct nopal_part *part)
 {
 	const struct virtual_circuit *self = nopal_state(session, part);
-	const struct handshake_accept accept = {
+
+	return (struct handshake_accept){
 		.nonce = self->connect.nonce,
 		.id = nopal_session_local_id(session),
 		.initial = (uint64_t)nopal_shared(session, part,
 						  VIRTUAL_CIRCUIT_LOCAL),
 	};
+}
+
+static void virtual_circuit_send_accept(struct nopal_session *session,
+					const struct nopal_part *part)
+{
+	const struct handshake_accept accept =
+		virtual_circuit_accept(session, part);
+	uint32_t length = HANDSHAKE_ACCEPT_BYTES + nopal_offers_bytes(session);
 	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		virtual_circuit_begin(session, part, VIRTUAL_CIRCUIT_ACCEPT,
-				      HANDSHAKE_ACCEPT_BYTES, &writer);
+	struct nopal_segment *segment = virtual_circuit_begin(
+		session, part, VIRTUAL_CIRCUIT_ACCEPT, length, &writer);
 
 	if (!segment)
 		return;
-	handshake_write_accept(&writer, &accept);
-	nopal_control_send(session, segment, HANDSHAKE_ACCEPT_BYTES);
+	handshake_write_answer(session, &writer, &accept);
+	nopal_control_send(session, segment, length);
 }
 
 static void virtual_circuit_send_close(struct nopal_session *session,
@@ -276,9 +271,12 @@ virtual_circuit_on_connect(struct nopal_session *session,
 {
 	struct virtual_circuit *self = nopal_state(session, part);
 	struct handshake_connect said;
+	struct handshake_accept accept;
+	struct nopal_reader known;
 
 	if (nopal_session_is_opener(session) ||
-	    !handshake_read_connect(handshake_reader(segment), &said))
+	    !handshake_read_connect(handshake_reader(segment),
+				    nopal_offers_bytes(session), &said, &known))
 		return NOPAL_STOP;
 	if (self->state != VIRTUAL_CIRCUIT_LISTENING) {
 		if (said.nonce == self->connect.nonce)
@@ -286,6 +284,12 @@ virtual_circuit_on_connect(struct nopal_session *session,
 		return NOPAL_STOP;
 	}
 	self->connect.nonce = said.nonce;
+	accept = virtual_circuit_accept(session, part);
+	if (!handshake_answer(session, known, &accept)) {
+		nopal_session_break(session, NOPAL_REFUSED,
+				    "what the opener offers cannot be taken");
+		return NOPAL_STOP;
+	}
 	self->state = VIRTUAL_CIRCUIT_TELLING;
 	self->opening_sends = 0;
 	nopal_share(session, part, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
@@ -314,10 +318,19 @@ virtual_circuit_on_accept(struct nopal_session *session,
 	struct virtual_circuit *self = nopal_state(session, part);
 	bool opens = self->state == VIRTUAL_CIRCUIT_ASKING;
 	struct handshake_accept said;
+	struct nopal_reader offers;
 
 	if (!nopal_session_is_opener(session) ||
-	    !handshake_read_accept(handshake_reader(segment), &said) ||
-	    said.nonce != self->connect.nonce)
+	    !handshake_read_accept(handshake_reader(segment),
+				   nopal_offers_bytes(session), &said,
+				   &offers) ||
+	    said.nonce != self->connect.nonce ||
+	    !nopal_offers_read(session, &offers) ||
+	    (opens && !handshake_answered(
+			      session,
+			      handshake_connect_bytes(session, part,
+						      VIRTUAL_CIRCUIT_CONNECT),
+			      &self->connect, segment)))
 		return NOPAL_STOP;
 	if (opens) {
 		virtual_circuit_confirmed(session, part);
@@ -333,21 +346,21 @@ virtual_circuit_on_accept(struct nopal_session *session,
 
 /* Before the accept an opener cannot read its peer's numbers: what overtook it
  * goes no further.  At the listener anything but another connect shows that the
- * opener has the accept. */
+ * opener has the accept; from then on a connect, which anybody could have sent
+ * again, is none of the session's business. */
 static enum nopal_verdict virtual_circuit_on_any(struct nopal_session *session,
 						 const struct nopal_part *part,
 						 struct nopal_segment *segment)
 {
 	struct virtual_circuit *self = nopal_state(session, part);
+	bool connect = segment->kind == part->kind[VIRTUAL_CIRCUIT_CONNECT];
+	bool accept = segment->kind == part->kind[VIRTUAL_CIRCUIT_ACCEPT];
 
 	if (self->state == VIRTUAL_CIRCUIT_OPEN)
-		return NOPAL_CONTINUE;
+		return connect ? NOPAL_STOP : NOPAL_CONTINUE;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
-		return segment->kind == part->kind[VIRTUAL_CIRCUIT_ACCEPT]
-			       ? NOPAL_CONTINUE
-			       : NOPAL_STOP;
-	if (self->state == VIRTUAL_CIRCUIT_TELLING &&
-	    segment->kind != part->kind[VIRTUAL_CIRCUIT_CONNECT])
+		return accept ? NOPAL_CONTINUE : NOPAL_STOP;
+	if (self->state == VIRTUAL_CIRCUIT_TELLING && !connect)
 		virtual_circuit_confirmed(session, part);
 	return NOPAL_CONTINUE;
 }
@@ -539,6 +552,33 @@ static const struct nopal_binding virtual_circuit_bindings[] = {
 	{ 0 },
 };
 
+static const struct nopal_shared virtual_circuit_shared[] = {
+	[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local", NOPAL_WRITE, 1,
+				    "our first number" },
+	[VIRTUAL_CIRCUIT_PEER] = { "initial_peer", NOPAL_WRITE, 1,
+				   "the peer's first number" },
+	{ 0 },
+};
+
+static const struct nopal_kind virtual_circuit_kinds[] = {
+	[VIRTUAL_CIRCUIT_CONNECT] = { "connect", NOPAL_KIND_OPENING,
+				      "asks a listener to open" },
+	[VIRTUAL_CIRCUIT_ACCEPT] = { "accept", NOPAL_KIND_ANSWER,
+				     "opens, and confirms that" },
+	[VIRTUAL_CIRCUIT_CLOSE] = { "close", NOPAL_KIND_CONTROL,
+				    "no more messages will come" },
+	[VIRTUAL_CIRCUIT_CLOSE_ACK] = { "close_ack", NOPAL_KIND_CONTROL,
+					"the close has arrived" },
+	{ 0 },
+};
+
+static const struct nopal_timer virtual_circuit_timers[] = {
+	[VIRTUAL_CIRCUIT_OPENING] = { "opening", virtual_circuit_when_opening },
+	[VIRTUAL_CIRCUIT_CLOSING] = { "closing", virtual_circuit_when_closing },
+	[VIRTUAL_CIRCUIT_LINGER] = { "linger", virtual_circuit_when_lingered },
+	{ 0 },
+};
+
 const struct nopal_microprotocol nopal_virtual_circuit = {
 	.abi = NOPAL_ABI,
 	.name = "virtual_circuit",
@@ -549,47 +589,12 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 	.parameters_size = sizeof(struct virtual_circuit_parameters),
 	.parameters = virtual_circuit_table,
 	.validate = virtual_circuit_validate,
-	.shared =
-		(const struct nopal_shared[]){
-			[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local",
-						    NOPAL_WRITE, 1,
-						    "our first number" },
-			[VIRTUAL_CIRCUIT_PEER] = { "initial_peer", NOPAL_WRITE,
-						   1,
-						   "the peer's first number" },
-			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[VIRTUAL_CIRCUIT_CONNECT] = { "connect",
-						      NOPAL_KIND_OPENING,
-						      "asks a listener to "
-						      "open" },
-			[VIRTUAL_CIRCUIT_ACCEPT] = { "accept",
-						     NOPAL_KIND_CONTROL,
-						     "opens, and confirms "
-						     "that" },
-			[VIRTUAL_CIRCUIT_CLOSE] = { "close", NOPAL_KIND_CONTROL,
-						    "no more messages will "
-						    "come" },
-			[VIRTUAL_CIRCUIT_CLOSE_ACK] = { "close_ack",
-							NOPAL_KIND_CONTROL,
-							"the close has "
-							"arrived" },
-			{ 0 } },
-	.timers =
-		(const struct nopal_timer[]){
-			[VIRTUAL_CIRCUIT_OPENING] = { "opening",
-						      virtual_circuit_when_opening },
-			[VIRTUAL_CIRCUIT_CLOSING] = { "closing",
-						      virtual_circuit_when_closing },
-			[VIRTUAL_CIRCUIT_LINGER] = { "linger",
-						     virtual_circuit_when_lingered },
-			{ 0 } },
+	.shared = virtual_circuit_shared,
+	.kinds = virtual_circuit_kinds,
+	.timers = virtual_circuit_timers,
 	.bindings = virtual_circuit_bindings,
 	.raises = (const char *const[]){ "SESSION_OPENED", "PEER_CLOSED",
 					 "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct virtual_circuit),
-	.admission =
-		(const struct nopal_admission[]){
-			{ .admit = virtual_circuit_admit } },
+	.admission = &(const struct nopal_admission){ virtual_circuit_admit },
 };

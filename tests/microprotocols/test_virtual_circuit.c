@@ -243,7 +243,8 @@ static size_t written(uint8_t *bytes, size_t room,
 {
 	struct nopal_writer writer = { bytes, bytes, bytes + room, false };
 
-	handshake_write_connect(&writer, "text", connect);
+	handshake_write_known(&writer, "text", 0, connect);
+	handshake_write_proof(&writer, connect);
 	assert_false(writer.full);
 	return (size_t)(writer.at - writer.start);
 }
@@ -252,12 +253,13 @@ static bool reads(const uint8_t *bytes, size_t length)
 {
 	uint8_t *exact = malloc(length ? length : 1);
 	struct handshake_connect connect;
+	struct nopal_reader known;
 	bool good;
 
 	memcpy(exact, bytes, length);
 	good = handshake_read_connect(
-		(struct nopal_reader){ exact, exact + length, false },
-		&connect);
+		(struct nopal_reader){ exact, exact + length, false }, 0,
+		&connect, &known);
 	free(exact);
 	return good;
 }

@@ -60,7 +60,8 @@ static void connect_send(struct monolith_connection *connection)
 	nopal_write(&writer, setup->fingerprint, FINGERPRINT_BYTES);
 	writer.at = writer.end;
 	writer.end += length;
-	handshake_write_connect(&writer, setup->canonical, &said);
+	handshake_write_known(&writer, setup->canonical, 0, &said);
+	handshake_write_proof(&writer, &said);
 	writer.at = at + FINGERPRINT_BYTES;
 	nopal_write(&writer,
 		    check_of(setup->fingerprint, connection->local_id,
@@ -311,12 +312,13 @@ void monolith__connect_receive(struct monolith_endpoint *endpoint,
 	uint64_t check = nopal_read(&reader, FINGERPRINT_BYTES);
 	struct monolith_connection *connection;
 	struct handshake_connect said;
+	struct nopal_reader known;
 
 	endpoint->port.counters.requests++;
 	if (!endpoint->callbacks || reader.bad || !peer_id ||
 	    check != check_of(fingerprint, peer_id, reader.at,
 			      nopal_read_left(&reader)) ||
-	    !handshake_read_connect(reader, &said))
+	    !handshake_read_connect(reader, 0, &said, &known))
 		return;
 	connection = connecting(endpoint, from, peer_id);
 	if (connection) {
@@ -340,8 +342,10 @@ static void accept_receive(struct monolith_connection *connection,
 {
 	bool opens = connection->state == MONOLITH_ASKING;
 	struct handshake_accept said;
+	struct nopal_reader offers;
 
-	if (!connection->opener || !handshake_read_accept(reader, &said) ||
+	if (!connection->opener ||
+	    !handshake_read_accept(reader, 0, &said, &offers) ||
 	    said.nonce != connection->nonce)
 		return;
 	if (opens) {

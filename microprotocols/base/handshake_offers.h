@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handshake_offers.h -- request and answer with what other parts say in them.
+ *
+ *   request   all of connect before the cookie; it ends with the opener's offers
+ *   answer    accept; it ends with the listener's
+ *
+ * Both are the same however often they are sent, and so both sides can show them,
+ * byte by byte, to the parts whose offers they hold.
+ */
+#ifndef NOPAL_HANDSHAKE_OFFERS_H
+#define NOPAL_HANDSHAKE_OFFERS_H
+
+#include "handshake.h"
+
+/* Of connect, whose kind in the part's table is `kind`. */
+static inline uint32_t
+handshake_connect_bytes(const struct nopal_session *session,
+			const struct nopal_part *part, unsigned kind)
+{
+	uint32_t limit = nopal_control_limit(session, part, kind);
+
+	return limit < HANDSHAKE_CONNECT_BYTES ? limit
+					       : HANDSHAKE_CONNECT_BYTES;
+}
+
+static inline void
+handshake_write_request(struct nopal_session *session,
+			struct nopal_writer *writer,
+			const struct handshake_connect *connect)
+{
+	handshake_write_known(writer, nopal_session_composition(session),
+			      nopal_offers_bytes(session), connect);
+	nopal_offers_write(session, writer);
+}
+
+static inline void handshake_write_answer(struct nopal_session *session,
+					  struct nopal_writer *writer,
+					  const struct handshake_accept *accept)
+{
+	handshake_write_accept(writer, accept);
+	nopal_offers_write(session, writer);
+}
+
+/* At the listener, which has read the request and is about to send the answer.
+ * False: a part does not take what the opener offers. */
+static inline bool handshake_answer(struct nopal_session *session,
+				    struct nopal_reader request,
+				    const struct handshake_accept *accept)
+{
+	uint8_t answer[HANDSHAKE_ACCEPT_BYTES + NOPAL_OFFERS_MOST];
+	struct nopal_writer writer = { answer, answer, answer + sizeof(answer),
+				       false };
+	struct nopal_opening opening = {
+		.request = request.at,
+		.request_length = nopal_read_left(&request),
+		.answer = answer,
+	};
+
+	request.at = request.end - nopal_offers_bytes(session);
+	if (!nopal_offers_read(session, &request))
+		return false;
+	handshake_write_answer(session, &writer, accept);
+	opening.answer_length = (size_t)(writer.at - answer);
+	return nopal_offers_agreed(session, &opening);
+}
+
+/* At the opener, whose requests had this many bytes; the answer's offers are read. */
+static inline bool handshake_answered(struct nopal_session *session,
+				      uint32_t request_bytes,
+				      const struct handshake_connect *connect,
+				      const struct nopal_segment *answer)
+{
+	uint8_t request[HANDSHAKE_CONNECT_BYTES];
+	struct nopal_writer writer = { request, request,
+				       request + request_bytes, false };
+	struct nopal_opening opening = {
+		.request = request,
+		.answer = answer->body.bytes,
+		.answer_length = answer->body.length,
+	};
+
+	handshake_write_request(session, &writer, connect);
+	opening.request_length = (size_t)(writer.at - request);
+	return nopal_offers_agreed(session, &opening);
+}
+
+#endif
