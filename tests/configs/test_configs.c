@@ -12,6 +12,7 @@
 
 #include "microprotocol.h"
 #include "nopal.h"
+#include "suite.h"
 
 enum {
 	MESSAGES = 40,
@@ -151,8 +152,11 @@ static void all_shipped_configs_deliver(void **state)
 	assert_int_equal(
 		glob(NOPAL_SOURCE_ROOT "/configs/*.conf", 0, NULL, &found), 0);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
-		struct nopal_plan *plan = load(found.gl_pathv[i]);
+		struct nopal_plan *plan;
 
+		if (!suite_loads(found.gl_pathv[i]))
+			continue;
+		plan = load(found.gl_pathv[i]);
 		assert_true(strlen(nopal_plan_description(plan)) > 0);
 		converse(plan, found.gl_pathv[i]);
 		nopal_plan_unref(plan);

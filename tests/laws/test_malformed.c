@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aead_crypto.h"
 #include "rig.h"
 
 enum { GOLDEN_ROOM = 64, KINDS = 256 };
@@ -253,6 +254,14 @@ static void test_bulk(void **state)
 	museum_of("bulk", 4);
 }
 
+static void test_bulk_aead(void **state)
+{
+	(void)state;
+	if (!nopal__aead_found())
+		skip();
+	museum_of("bulk_aead", 4);
+}
+
 static void test_ctp_bulk(void **state)
 {
 	(void)state;
@@ -287,6 +296,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bulk),
+		cmocka_unit_test(test_bulk_aead),
 		cmocka_unit_test(test_ctp_bulk),
 		cmocka_unit_test(test_ctp_audio),
 		cmocka_unit_test(test_ctp_video),

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aead_crypto.h"
+
 const struct suite_network suite_networks[] = {
 	{ .name = "clean", .link = "delay 5ms" },
 	{ .name = "slow", .link = "rate 2mbit delay 20ms limit 100" },
@@ -42,6 +44,13 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+bool suite_loads(const char *config)
+{
+	const char *slash = strrchr(config, '/');
+
+	return nopal__aead_found() || !strstr(slash ? slash : config, "aead");
+}
+
 size_t suite_configs(char **names)
 {
 	DIR *folder = opendir(NOPAL_SOURCE_ROOT "/configs");
@@ -52,7 +61,7 @@ size_t suite_configs(char **names)
 	while ((entry = readdir(folder)) && count < SUITE_CONFIGS) {
 		char *dot = strstr(entry->d_name, ".conf");
 
-		if (dot && !dot[5])
+		if (dot && !dot[5] && suite_loads(entry->d_name))
 			names[count++] = strndup(entry->d_name,
 						 (size_t)(dot - entry->d_name));
 	}

@@ -22,6 +22,8 @@ struct suite_network {
 extern const struct suite_network suite_networks[];
 extern const size_t suite_network_count;
 
+/* Has this build what the config, by its name, needs? */
+bool suite_loads(const char *config);
 /* Names of all configs in the source's folder, sorted; the caller frees each. */
 size_t suite_configs(char **names);
 /* A network that corrupts is nothing for a plan that would not notice. */

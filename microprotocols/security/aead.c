@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aead -- nobody else reads, changes, repeats or turns back a datagram.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section II.A (privacy, integrity); as
+ *            RFC 9001, sections 5 and 6, in the large.
+ * Differs:   from RFC 9001: keys are agreed on in the request to open and its
+ *            answer, without certificates: who the peer is shows only a key that
+ *            both had before (psk_file).  A counter of its own makes the nonce, so
+ *            that control is sealed like data; each direction changes its key
+ *            alone.
+ * Needs:     connection.
+ * Provides:  integrity (exclusive), confidentiality (exclusive).
+ * Excludes:  nothing.
+ * Handles:   nothing.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      20 bytes behind every datagram: phase 2 bits, phase that was heard 2
+ *            bits, counter 28 bits; tag 16.  32 bytes in request and answer each: a
+ *            public key of X25519.
+ * Shares:    nothing.
+ * Parameters: cipher (default aes_128_gcm): or chacha20_poly1305, where the
+ *            processor has no AES;
+ *            psk_file (default none): holds a key that both sides had before;
+ *            update (default 4194304): datagrams until the key changes;
+ *            forgeries (default 68719476736): datagrams that do not open, until
+ *            the session ends.
+ *
+ * What is in clear is the first byte and the receiver's session id.  They and the
+ * first four bytes of the trailer are authenticated, all else is encrypted.
+ *
+ *   phase 0     the listener's answer, which the opener must read to have keys at
+ *               all: nothing in it is secret, and it has a MAC (of a key from
+ *               psk_file and the request), so that there is no nonce to repeat.
+ *   phase 1..3  all other datagrams, in turn.  A side goes on to the next when its
+ *               peer has shown that it heard the present one; the peer follows with
+ *               the first datagram of the next that opens.  The one before is kept
+ *               for three seconds, for what was overtaken.
+ *
+ * A counter of 64 bits runs through all phases; 28 of it travel.  Which ones were
+ * seen is noted once a datagram has opened: each opens once.
+ */
+#include <string.h>
+
+#include "aead.h"
+
+enum { AEAD_CIPHER, AEAD_PSK_FILE, AEAD_UPDATE, AEAD_FORGERIES };
+enum { AEAD_ID_BYTES = 4 };
+
+/* ------------------------------------------------------------------ agreeing */
+
+static void aead_write_offer(struct nopal_session *session,
+			     const struct nopal_part *part, uint8_t *bytes)
+{
+	const struct aead *self = nopal_state(session, part);
+
+	memcpy(bytes, self->secrets->public, NOPAL__AEAD_PUBLIC_BYTES);
+}
+
+static bool aead_read_offer(struct nopal_session *session,
+			    const struct nopal_part *part, const uint8_t *bytes)
+{
+	const struct aead *self = nopal_state(session, part);
+
+	if (self->agreed)
+		return nopal__aead_same(self->secrets->peer, bytes,
+					NOPAL__AEAD_PUBLIC_BYTES);
+	memcpy(self->secrets->peer, bytes, NOPAL__AEAD_PUBLIC_BYTES);
+	return true;
+}
+
+static void aead_opener_id(const struct nopal_session *session,
+			   uint8_t *ret_bytes)
+{
+	struct nopal_writer writer = { ret_bytes, ret_bytes,
+				       ret_bytes + AEAD_ID_BYTES, false };
+
+	nopal_write(&writer,
+		    nopal_session_is_opener(session)
+			    ? nopal_session_local_id(session)
+			    : nopal_session_peer_id(session),
+		    AEAD_ID_BYTES);
+}
+
+static struct nopal__aead_bytes
+aead_composition(const struct nopal_session *session)
+{
+	const char *text = nopal_session_composition(session);
+
+	return (struct nopal__aead_bytes){ text, strlen(text) };
+}
+
+static bool aead_answer_key(const struct nopal_session *session,
+			    struct aead_secrets *secrets)
+{
+	uint8_t id[AEAD_ID_BYTES];
+
+	aead_opener_id(session, id);
+	return nopal__aead_answer_key(
+		secrets->early, aead_composition(session),
+		(struct nopal__aead_bytes){ id, sizeof(id) },
+		nopal_session_is_opener(session) ? secrets->public
+						 : secrets->peer,
+		secrets->answer);
+}
+
+/* All that both have said, and what both run. */
+static bool aead_transcript(const struct nopal_session *session,
+			    const struct nopal_opening *opening,
+			    uint8_t *ret_hash)
+{
+	static const char label[] = "nopal aead transcript";
+	uint8_t id[AEAD_ID_BYTES];
+	const struct nopal__aead_bytes pieces[] = {
+		{ label, sizeof(label) - 1 },
+		aead_composition(session),
+		{ id, sizeof(id) },
+		{ opening->request, opening->request_length },
+		{ opening->answer, opening->answer_length },
+	};
+
+	aead_opener_id(session, id);
+	return nopal__aead_hash(pieces, sizeof(pieces) / sizeof(*pieces),
+				ret_hash);
+}
+
+static bool aead_secrets_of(struct nopal_session *session,
+			    struct aead_secrets *secrets,
+			    const struct nopal_opening *opening)
+{
+	bool opener = nopal_session_is_opener(session);
+	uint8_t *ours = secrets->write.secret, *theirs = secrets->read->secret;
+	uint8_t exchanged[NOPAL__AEAD_PUBLIC_BYTES];
+	uint8_t transcript[NOPAL__AEAD_HASH_BYTES];
+	bool good =
+		aead_transcript(session, opening, transcript) &&
+		nopal__aead_exchange(secrets->own, secrets->peer, exchanged) &&
+		nopal__aead_agree(secrets->early, exchanged, transcript,
+				  opener ? ours : theirs,
+				  opener ? theirs : ours);
+
+	nopal__aead_forget(exchanged, sizeof(exchanged));
+	return good;
+}
+
+static bool aead_agreed(struct nopal_session *session,
+			const struct nopal_part *part,
+			const struct nopal_opening *opening)
+{
+	struct aead *self = nopal_state(session, part);
+	struct aead_secrets *secrets = self->secrets;
+
+	if (self->agreed || !aead_secrets_of(session, secrets, opening) ||
+	    !aead_answer_key(session, secrets))
+		return false;
+	nopal__aead_forget(secrets->own, sizeof(secrets->own));
+	nopal__aead_forget(secrets->early, sizeof(secrets->early));
+	self->agreed = true;
+	self->confirmed = true; /* the peer can read this phase and the next */
+	nopal__aead_make_ready(part, self); /* else when it is needed */
+	return true;
+}
+
+/* ----------------------------------------------------------------------- life */
+
+static int aead_open(struct nopal_session *session,
+		     const struct nopal_part *part)
+{
+	struct aead *self = nopal_state(session, part);
+	struct aead_secrets *secrets = nopal_alloc(session, sizeof(*secrets));
+	struct nopal__aead_bytes psk;
+
+	if (!secrets)
+		return -1;
+	self->secrets = secrets;
+	self->answer_byte = nopal_answer_byte(session);
+	psk.at = nopal_file(session, part, AEAD_PSK_FILE, &psk.length);
+	nopal_random_bytes(session, secrets->own, sizeof(secrets->own));
+	if (nopal_numbers_init(&self->seen, 0, AEAD_WINDOW) < 0 ||
+	    !nopal__aead_public(secrets->own, secrets->public) ||
+	    !nopal__aead_early(psk, secrets->early) ||
+	    (nopal_session_is_opener(session) &&
+	     !aead_answer_key(session, secrets)))
+		return -1;
+	return 0;
+}
+
+static void aead_rest(struct nopal_session *session,
+		      const struct nopal_part *part)
+{
+	struct aead *self = nopal_state(session, part);
+
+	nopal__aead_end_keys(self);
+	nopal_numbers_skip(&self->seen, self->seen.end);
+	nopal_numbers_rest(session, &self->seen);
+}
+
+static void aead_end(struct nopal_session *session,
+		     const struct nopal_part *part)
+{
+	struct aead *self = nopal_state(session, part);
+
+	aead_rest(session, part);
+	nopal__aead_forget(self->secrets, sizeof(*self->secrets));
+	self->agreed = false;
+}
+
+static void aead_validate(const void *parameters,
+			  struct nopal_problems *problems)
+{
+	(void)parameters;
+	if (!nopal__aead_found())
+		nopal_problem(problems, "cipher",
+			      "this build has no cryptography",
+			      "install libcrypto (Debian: libssl-dev) and "
+			      "build again, or leave aead out");
+}
+
+static const struct nopal_parameter aead_table[] = {
+	[AEAD_CIPHER] = { .name = "cipher",
+			  .unit = NOPAL_WORD,
+			  .offset = offsetof(struct aead_parameters, cipher),
+			  .initial = "aes_128_gcm",
+			  .choices = "chacha20_poly1305|aes_128_gcm",
+			  .wire = true,
+			  .doc = "what datagrams are sealed with" },
+	[AEAD_PSK_FILE] = { .name = "psk_file",
+			    .unit = NOPAL_FILE,
+			    .offset =
+				    offsetof(struct aead_parameters, psk_file),
+			    .initial = "",
+			    .doc = "holds a key that both sides had before" },
+	[AEAD_UPDATE] = { .name = "update",
+			  .offset = offsetof(struct aead_parameters, update),
+			  .initial = "4194304",
+			  .least = "2",
+			  .most = "8388607",
+			  .doc = "datagrams until the key changes" },
+	[AEAD_FORGERIES] = { .name = "forgeries",
+			     .offset = offsetof(struct aead_parameters,
+						forgeries),
+			     .initial = "68719476736",
+			     .least = "1",
+			     .most = "68719476736",
+			     .doc = "datagrams that do not open, until the "
+				    "session ends" },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_aead = {
+	.abi = NOPAL_ABI,
+	.name = "aead",
+	.family = "security",
+	.summary =
+		"nobody else reads, changes, repeats or turns back a datagram",
+	.provides = (const struct nopal_role[]){ { "integrity", true },
+						 { "confidentiality", true },
+						 { 0 } },
+	.needs = (const struct nopal_relation[]){ { "connection",
+						    "keys are agreed on while "
+						    "a session opens" },
+						  { 0 } },
+	.parameters_size = sizeof(struct aead_parameters),
+	.parameters = aead_table,
+	.validate = aead_validate,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct aead),
+	.open = aead_open,
+	.rest = aead_rest,
+	.close = aead_end,
+	.seal = &(const struct nopal_seal){ .overhead = AEAD_OVERHEAD_BYTES,
+					    .close = nopal__aead_close_datagram,
+					    .open = nopal__aead_open_datagram },
+	.offer = &(const struct nopal_offer){ .bytes = NOPAL__AEAD_PUBLIC_BYTES,
+					      .write = aead_write_offer,
+					      .read = aead_read_offer,
+					      .agreed = aead_agreed },
+};
