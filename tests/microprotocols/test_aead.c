@@ -112,13 +112,22 @@ static void law_close(struct rig *rig)
 static const char secret_text[] = "swordfish swordfish swordfish";
 static bool overheard;
 
+static void listen_in_only(void *user, int64_t now_ns,
+			   const struct nopal_address *from,
+			   const struct nopal_address *to, const uint8_t *bytes,
+			   size_t length)
+{
+	(void)user, (void)now_ns, (void)from, (void)to;
+	overheard |= memmem(bytes, length, "fish", 4) != NULL;
+}
+
 static void listen_in(void *user, int64_t now_ns,
 		      const struct nopal_address *from,
 		      const struct nopal_address *to, const uint8_t *bytes,
 		      size_t length)
 {
 	law_note(user, now_ns, from, to, bytes, length);
-	overheard |= memmem(bytes, length, "fish", 4) != NULL;
+	listen_in_only(user, now_ns, from, to, bytes, length);
 }
 
 static void test_it_carries_and_nobody_overhears(void **state)
@@ -180,6 +189,7 @@ static void test_only_the_datagram_itself_opens_and_once(void **state)
 	struct captured *sent = capture.datagram;
 	uint64_t bad = 0;
 	struct aead before;
+	int64_t heard_ns;
 
 	(void)state;
 	capture_open(&capture, SEALED);
@@ -188,6 +198,7 @@ static void test_only_the_datagram_itself_opens_and_once(void **state)
 	rig_run(&capture.rig, NOPAL_MILLISECOND);
 	assert_int_equal(capture.count, 2);
 	before = *aead_of(acceptor->session);
+	heard_ns = rig_awake(acceptor->session)->heard_ns;
 	for (size_t at = 5; at < sent->length; at++)
 		for (unsigned bit = 0; bit < 8; bit++, bad++) {
 			sent->bytes[at] ^= (uint8_t)(1u << bit);
@@ -201,6 +212,7 @@ static void test_only_the_datagram_itself_opens_and_once(void **state)
 	assert_int_equal(acceptor->delivered, 0);
 	assert_memory_equal(&before, aead_of(acceptor->session),
 			    sizeof(before));
+	assert_int_equal(rig_awake(acceptor->session)->heard_ns, heard_ns);
 	capture_pass(&capture, 1); /* overtakes */
 	capture_pass(&capture, 0);
 	assert_int_equal(acceptor->delivered, 2);
@@ -333,27 +345,29 @@ static void test_the_phase_before_is_kept_for_a_while(void **state)
 {
 	static struct capture capture;
 	struct rig_side *acceptor = &capture.rig.acceptor;
+	uint32_t next = 12;
 
 	(void)state;
 	capture_open(&capture, PLAIN "aead { update = 6 }\na_tap {}\n");
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < 40; i++)
 		rig_send(&capture.rig, "x");
 	rig_run(&capture.rig, NOPAL_MILLISECOND);
-	assert_int_equal(capture.count, 12);
+	assert_int_equal(capture.count, 40);
 	capture_pass(&capture, 11);
 	assert_int_equal(aead_of(acceptor->session)->reads, 1);
 	capture_pass(&capture, 0);
 	assert_int_equal(acceptor->delivered, 2);
-	rig_run(&capture.rig, 200 * NOPAL_MILLISECOND);
-	capture_pass(&capture, 10); /* keeps it awake */
-	rig_run(&capture.rig, 200 * NOPAL_MILLISECOND);
-	capture_pass(&capture, 1);
-	assert_int_equal(acceptor->delivered, 4);
-	rig_run(&capture.rig, 4 * NOPAL_SECOND);
+	for (; next < 12 + 28; next++) { /* so that it does not rest */
+		rig_run(&capture.rig, 120 * NOPAL_MILLISECOND);
+		capture_pass(&capture, next);
+		if (next == 12 + 10)
+			capture_pass(&capture, 1);
+	}
+	assert_int_equal(acceptor->delivered, 3 + 28);
 	capture_pass(&capture, 2);
-	assert_int_equal(acceptor->delivered, 4);
-	capture_pass(&capture, 9);
-	assert_int_equal(acceptor->delivered, 4); /* it rested: window moved */
+	assert_int_equal(acceptor->delivered, 3 + 28);
+	capture_pass(&capture, 10);
+	assert_int_equal(acceptor->delivered, 4 + 28);
 	capture_close(&capture);
 }
 
@@ -374,6 +388,16 @@ static void test_a_key_is_not_used_beyond_its_limit(void **state)
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_ABORTED);
 	assert_int_equal(rig.acceptor.delivered, 2);
+	law_close(&rig);
+	rig_open(&rig, SEALED, NULL);
+	aead_of(rig.opener.session)->since = AEAD_SEALED_MOST;
+	overheard = false;
+	nopal_sim_tap(rig.world, listen_in_only, NULL);
+	rig_send(&rig, secret_text); /* what leaves is empty */
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.acceptor.delivered, 0);
+	assert_int_equal(counters_of(&rig.acceptor)->rx_sealed_badly, 1);
+	assert_false(overheard);
 	law_close(&rig);
 }
 
