@@ -182,6 +182,9 @@ static void doc_kinds(const struct doc_style *style,
 			 show_kind_class(kind->class));
 		doc_entry(style, kind->name, text);
 	}
+	if (one->offer)
+		printf("%sIt offers %u bytes while a session opens.\n",
+		       style->markdown ? "\n" : "  ", one->offer->bytes);
 	if (one->seal)
 		printf("%sIt seals each datagram with %u bytes.\n",
 		       style->markdown ? "\n" : "  ", one->seal->overhead);

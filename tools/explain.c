@@ -72,6 +72,12 @@ static const struct explain_promise explain_promises[] = {
 	  (const struct explain_case[]){
 		  { "integrity", "yes", "damaged datagrams are dropped" },
 		  { NULL, "no", "UDP's own 16-bit checksum alone" } } },
+	{ "confidentiality",
+	  (const struct explain_case[]){
+		  { "confidentiality", "yes",
+		    "nobody on the way reads, forges or repeats a datagram" },
+		  { NULL, "no",
+		    "who sees a datagram reads it, and can make others" } } },
 	{ "handshake",
 	  (const struct explain_case[]){
 		  { "connection", "yes",

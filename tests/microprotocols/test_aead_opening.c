@@ -88,6 +88,72 @@ static void test_only_who_has_the_same_key_talks(void **state)
 	assert_false(talk(NULL, "the same key"));
 }
 
+/* Every loss pattern of the first datagrams in each direction: request, answer and
+ * confirmation come again, and are the same. */
+static void test_every_early_loss_is_survived(void **state)
+{
+	(void)state;
+	for (unsigned mask = 0; mask < 64; mask++) {
+		struct rig rig;
+		char link[128];
+
+		snprintf(link, sizeof(link),
+			 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss "
+			 "mask 0x%x",
+			 mask & 7, mask >> 3);
+		rig_open(&rig, SEALED, &(struct rig_options){ .link = link });
+		assert_int_equal(rig.opener.opened, 1);
+		rig_send(&rig, "hello");
+		rig_finish(&rig);
+		assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+		assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
+		rig_close(&rig);
+	}
+}
+
+/* An opener that repeats its request to a session that is open gets no answer:
+ * anybody could have sent it again. */
+static uint32_t answers;
+
+static void count_answers(void *user, int64_t now_ns,
+			  const struct nopal_address *from,
+			  const struct nopal_address *to, const uint8_t *bytes,
+			  size_t length)
+{
+	(void)user, (void)now_ns, (void)from, (void)bytes, (void)length;
+	answers += to->port != 2000;
+}
+
+static void test_a_request_again_is_not_answered(void **state)
+{
+	static struct {
+		size_t length;
+		uint8_t bytes[CAPTURE_BYTES];
+	} request;
+	static struct capture capture;
+	struct rig *rig = &capture.rig;
+
+	(void)state;
+	rig_open(rig, SEALED, &(struct rig_options){ .stay_closed = true });
+	nopal_endpoint_local(rig->opener.endpoint, &capture.opener);
+	nopal_endpoint_local(rig->acceptor.endpoint, &capture.acceptor);
+	capture.count = 0;
+	nopal_sim_tap(rig->world, capture_note, &capture);
+	rig_start(rig);
+	assert_true(capture.count >= 2); /* the second one has the cookie */
+	request.length = capture.datagram[1].length;
+	memcpy(request.bytes, capture.datagram[1].bytes, request.length);
+	rig_send(rig, "x");
+	rig_run(rig, 100 * NOPAL_MILLISECOND);
+	answers = 0;
+	nopal_sim_tap(rig->world, count_answers, NULL);
+	for (int i = 0; i < 5; i++)
+		capture_give(&capture, request.bytes, request.length);
+	rig_run(rig, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(answers, 0);
+	capture_close(&capture);
+}
+
 /* Somebody between the two, who changes what passes as it likes. */
 enum { BETWEEN_ROOM = 4096 };
 struct between {
@@ -345,6 +411,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_who_has_the_same_key_talks),
+		cmocka_unit_test(test_every_early_loss_is_survived),
+		cmocka_unit_test(test_a_request_again_is_not_answered),
 		cmocka_unit_test(test_who_only_passes_on_is_no_harm),
 		cmocka_unit_test(test_a_changed_request_opens_for_nobody),
 		cmocka_unit_test(test_a_changed_answer_opens_nothing),

@@ -154,6 +154,14 @@ FAKE_PARAMETER(fake_shared_file, .unit = NOPAL_FILE, .initial = "",
 FAKE_PARAMETER(fake_bad_bound, .unit = NOPAL_TIME, .initial = "7s",
 	       .most = "6");
 
+FAKE(fake_mute, .offer = &(const struct nopal_offer){ .bytes = 4 });
+
+static void test_offers(void **state)
+{
+	(void)state;
+	refused(&fake_mute, "lacks a function, or is of no or too many bytes");
+}
+
 static void test_parameters(void **state)
 {
 	(void)state;
@@ -277,6 +285,7 @@ int main(void)
 		cmocka_unit_test(test_names_are_taken_once),
 		cmocka_unit_test(test_another_abi),
 		cmocka_unit_test(test_required_fields),
+		cmocka_unit_test(test_offers),
 		cmocka_unit_test(test_parameters),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_the_rest),
