@@ -180,6 +180,29 @@ static void test_both_directions_have_other_keys(void **state)
 	rig_close(&rig);
 }
 
+/* An answer that comes again must be the same. */
+static void test_an_offer_is_taken_once(void **state)
+{
+	const uint8_t other[NOPAL__AEAD_PUBLIC_BYTES] = { 9 };
+	const uint8_t *peer;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, SEALED, NULL);
+	peer = aead_of(rig.opener.session)->secrets->peer;
+	assert_true(nopal_offers_read(
+		rig.opener.session,
+		&(struct nopal_reader){ peer, peer + sizeof(other), false }));
+	assert_false(nopal_offers_read(
+		rig.opener.session,
+		&(struct nopal_reader){ other, other + sizeof(other), false }));
+	assert_false(nopal_offers_read(
+		rig.opener.session,
+		&(struct nopal_reader){ peer, peer + sizeof(other) - 1,
+					false }));
+	rig_close(&rig);
+}
+
 /* ----------------------------------------------------- one datagram, changed */
 
 static void test_only_the_datagram_itself_opens_and_once(void **state)
@@ -526,6 +549,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_it_carries_and_nobody_overhears),
 		cmocka_unit_test(test_both_directions_have_other_keys),
+		cmocka_unit_test(test_an_offer_is_taken_once),
 		cmocka_unit_test(test_only_the_datagram_itself_opens_and_once),
 		cmocka_unit_test(test_nothing_is_turned_back),
 		cmocka_unit_test(test_an_abort_is_sealed_like_data),
