@@ -28,6 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "structures.h"
+
 #define NOPAL_ABI 3u /* a plugin built for another is refused */
 
 #define NOPAL_MICROSECOND INT64_C(1000)
@@ -679,6 +681,7 @@ struct nopal_segment {
 	bool incoming;
 	bool urgent; /* its message is: first among those that wait */
 	bool wanted; /* asked to leave and has not yet: first time or resend */
+	bool last;   /* it never leaves again: nopal_segment_resend() says no */
 	union {
 		uint8_t fate; /* enum nopal_fate, of the role acknowledgement */
 		uint8_t ecn;  /* arriving: enum nopal_ecn of its datagram */
@@ -779,12 +782,16 @@ static inline bool nopal_holds(const struct nopal_part *part,
 	return (segment->waiting[barrier] & part->hold[barrier]) != 0;
 }
 /* Ask that a segment leaves once more: releases the caller's send bit in the
- * new epoch and raises SEGMENT_RESEND.  False when it is done, or has not left
- * since it last asked. */
+ * new epoch and raises SEGMENT_RESEND.  False when it is done or `last`, or has
+ * not left since it last asked. */
 bool nopal_segment_resend(struct nopal_session *session,
 			  const struct nopal_part *part,
 			  struct nopal_segment *segment);
 
+/* Nobody needs the segment any more, whether it has left or not: it is `last`, and
+ * done when all have released their bits, for which SEGMENT_ABANDONED is raised. */
+void nopal_segment_abandon(struct nopal_session *session,
+			   struct nopal_segment *segment);
 /* Nobody sends this message: whoever sent it gets `error`, a negative errno
  * value.  In a handler of MSG_FROM_USER that runs before the role
  * message_segments, which then returns NOPAL_STOP. */
@@ -871,7 +878,5 @@ void nopal_barrier_init(struct nopal_item_barrier *barrier, int event,
 uint32_t nopal_barrier_join(struct nopal_item_barrier *barrier);
 void nopal_barrier_enter(struct nopal_session *session,
 			 struct nopal_item_barrier *barrier, uint32_t bit);
-
-#include "structures.h"
 
 #endif

@@ -138,32 +138,40 @@ enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
 	return is;
 }
 
-/* Clears [floor, number), which is not beyond the end. */
-static void numbers_clear(struct nopal_numbers *numbers, uint64_t number)
+/* Clears [floor, number), which is not beyond the end; returns how many were
+ * set. */
+static uint64_t numbers_clear(struct nopal_numbers *numbers, uint64_t number)
 {
-	uint64_t at = numbers->floor;
+	uint64_t at = numbers->floor, seen = 0;
 
 	while (at < number) {
 		unsigned from = at % WORD_BITS;
-		uint64_t run = WORD_BITS - from;
+		uint64_t run = WORD_BITS - from, mask;
+		uint64_t *word = &numbers->bits[numbers_word(numbers, at)];
 
 		if (run > number - at)
 			run = number - at;
-		numbers->bits[numbers_word(numbers, at)] &=
-			~(UINT64_MAX >> (WORD_BITS - run) << from);
+		mask = UINT64_MAX >> (WORD_BITS - run) << from;
+		seen += (unsigned)__builtin_popcountll(*word & mask);
+		*word &= ~mask;
 		at += run;
 	}
+	return seen;
 }
 
-void nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number)
+uint64_t nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number)
 {
+	uint64_t unseen = number - numbers->floor;
+
 	if (number <= numbers->floor)
-		return;
-	numbers_clear(numbers, number < numbers->end ? number : numbers->end);
+		return 0;
+	unseen -= numbers_clear(numbers,
+				number < numbers->end ? number : numbers->end);
 	numbers->floor = number;
 	if (numbers->end < number)
 		numbers->end = number;
 	numbers_advance(numbers);
+	return unseen;
 }
 
 void nopal_numbers_rest(struct nopal_session *session,

@@ -347,7 +347,7 @@ bool nopal_segment_resend(struct nopal_session *session,
 		refuse_send(core, segment);
 		return false;
 	}
-	if (segment->wanted || segment->departures == 0)
+	if (segment->wanted || segment->last || segment->departures == 0)
 		return false;
 	segment->wanted = true;
 	segment->created_ns = session->now_ns;
@@ -361,6 +361,22 @@ bool nopal_segment_resend(struct nopal_session *session,
 	segment->pins--;
 	nopal__segment_settle(core, segment);
 	return true;
+}
+
+void nopal_segment_abandon(struct nopal_session *session,
+			   struct nopal_segment *segment)
+{
+	if (segment->done)
+		return;
+	nopal_segment_settle(session, segment);
+	segment->wanted = false;
+	segment->last = true;
+	if (segment->fate == NOPAL_UNKNOWN)
+		segment->fate = NOPAL_MISSING;
+	segment->pins++;
+	nopal_raise_SEGMENT_ABANDONED(session, segment);
+	segment->pins--;
+	nopal__segment_settle(nopal__core(session), segment);
 }
 
 /* ------------------------------------------------- kinds of microprotocols */

@@ -321,7 +321,7 @@ static inline void nopal__segment_settle(struct nopal_core *core,
 {
 	bool due = segment->done ? !segment->waiting[NOPAL_DEALLOCATE] &&
 					   !segment->pins
-				 : segment->departures &&
+				 : (segment->departures || segment->last) &&
 					   !segment->waiting[NOPAL_FINISH];
 
 	if (due) /* what arrives never departs */

@@ -42,8 +42,9 @@ enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
 enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
 					struct nopal_numbers *numbers,
 					uint64_t number);
-/* Give up everything below `number`: the floor moves at least there. */
-void nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number);
+/* Give up everything below `number`: the floor moves at least there.  Returns how
+ * many were skipped that had not been seen. */
+uint64_t nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number);
 /* Gives its memory back where there is no hole; it goes on as it was. */
 void nopal_numbers_rest(struct nopal_session *session,
 			struct nopal_numbers *numbers);
@@ -83,6 +84,14 @@ struct nopal_segment *nopal_queue_first(struct nopal_session *session,
 void nopal_queue_pop(struct nopal_queue *queue);
 /* Gives the memory of an empty queue back. */
 void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue);
+
+/* Argument of PEER_GAVE_UP: a point up to which nobody waits any longer. */
+struct nopal_forward {
+	uint64_t segment; /* no new segment below this number will come */
+	uint64_t order;	  /* nor a message whose order_first is below this */
+	uint64_t skipped; /* segments below `segment` that never came: counted
+			   * by the role duplicate_filter */
+};
 
 /* a*b/c in 128 bits, rounded down; c > 0; saturates. */
 uint64_t nopal_scale(uint64_t a, uint64_t b, uint64_t c);

@@ -194,6 +194,58 @@ static void test_done_waits_for_the_departure(void **state)
 	assert_true(segment->done);
 }
 
+/* The keeper must still agree; the gates need not. */
+static void assert_abandoned(uint32_t departures)
+{
+	nopal_segment_abandon(session, segment);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_ABANDONED), 1);
+	assert_false(segment->done);
+	assert_false(nopal_segment_resend(session, the_keeper, segment));
+	nopal_release(session, the_gate, segment, NOPAL_SEND);
+	if (nopal_holds(the_pass, segment, NOPAL_SEND))
+		nopal_release(session, the_pass, segment, NOPAL_SEND);
+	assert_int_equal(segment->departures, departures);
+	assert_int_equal(nopal_oldest_departure(session),
+			 nopal_next_packet_number(session));
+	nopal_release(session, the_keeper, segment, NOPAL_FINISH);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_DONE), 1);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	nopal_release(session, the_keeper, segment, NOPAL_DEALLOCATE);
+	assert_int_equal(rig_awake(session)->segments.alive, 0);
+	assert_int_equal(nopal_session_counters(session)->refused_sends, 0);
+}
+
+static void test_abandoned_before_it_left(void **state)
+{
+	(void)state;
+	assert_abandoned(0);
+}
+
+static void test_abandoned_in_flight(void **state)
+{
+	(void)state;
+	leave();
+	assert_abandoned(1);
+}
+
+static void test_abandoned_while_it_wants_to_leave_again(void **state)
+{
+	(void)state;
+	leave();
+	nopal_segment_resend(session, the_keeper, segment);
+	assert_abandoned(1);
+}
+
+static void test_the_last_departure_is_the_last(void **state)
+{
+	(void)state;
+	leave();
+	segment->last = true;
+	assert_false(nopal_segment_resend(session, the_keeper, segment));
+	assert_false(segment->wanted);
+	assert_int_equal(nopal_session_counters(session)->refused_sends, 0);
+}
+
 static void test_stale_handles_name_nothing(void **state)
 {
 	struct nopal_handle handle = segment->handle;
@@ -257,6 +309,10 @@ int main(void)
 		CASE(test_no_send_after_done),
 		CASE(test_done_during_a_resend_request_ends_it),
 		CASE(test_done_waits_for_the_departure),
+		CASE(test_abandoned_before_it_left),
+		CASE(test_abandoned_in_flight),
+		CASE(test_abandoned_while_it_wants_to_leave_again),
+		CASE(test_the_last_departure_is_the_last),
 		CASE(test_stale_handles_name_nothing),
 		CASE(test_departures_are_settled_once),
 		CASE(test_the_watchdog_counts_what_waits_too_long),
