@@ -8,7 +8,7 @@
  * Needs:     message_numbers|segment_numbers.
  * Provides:  message_segments (exclusive).
  * Excludes:  nothing.
- * Handles:   MSG_FROM_USER, SEGMENT_VERIFIED.
+ * Handles:   MSG_FROM_USER, SEGMENT_VERIFIED, PEER_GAVE_UP.
  * Raises:    SEGMENT_FROM_USER, MSG_FROM_NET, SESSION_BROKEN.
  * Holds:     nothing.
  * Wire:      fragment, 2 bytes, on data: bit 15, last of its message; bits 0 to
@@ -349,6 +349,21 @@ static enum nopal_verdict resize_on_verified(struct nopal_session *session,
 		       : resize_unkept(session, part);
 }
 
+static enum nopal_verdict resize_on_gave_up(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_forward *forward)
+{
+	struct resize *self = nopal_state(session, part);
+	struct resize_partial *partial = self->oldest, *newer;
+
+	for (; partial; partial = newer) {
+		newer = partial->newer;
+		if (partial->key < forward->order)
+			resize_abandon(session, self, partial);
+	}
+	return NOPAL_CONTINUE;
+}
+
 static void resize_rest(struct nopal_session *session,
 			const struct nopal_part *part)
 {
@@ -398,6 +413,7 @@ static const struct nopal_parameter resize_table[] = {
 static const struct nopal_binding resize_bindings[] = {
 	NOPAL_ON(MSG_FROM_USER, resize_on_from_user),
 	NOPAL_ON(SEGMENT_VERIFIED, resize_on_verified),
+	NOPAL_ON(PEER_GAVE_UP, resize_on_gave_up),
 	{ 0 },
 };
 

@@ -11,7 +11,7 @@
  * Needs:     nothing.
  * Provides:  segment_numbers (exclusive), duplicate_filter.
  * Excludes:  nothing.
- * Handles:   SESSION_OPENED, SEGMENT_FROM_USER, SEGMENT_FROM_NET.
+ * Handles:   SESSION_OPENED, SEGMENT_FROM_USER, SEGMENT_FROM_NET, PEER_GAVE_UP.
  * Raises:    SESSION_BROKEN.
  * Holds:     nothing.
  * Wire:      segment_number, 4 bytes, on data.
@@ -130,6 +130,22 @@ sequenced_segments_on_from_net(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* What was given up and comes late all the same goes no further. */
+static enum nopal_verdict
+sequenced_segments_on_gave_up(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_forward *forward)
+{
+	struct sequenced_segments *self = nopal_state(session, part);
+
+	if (!self->seen.window && !sequenced_segments_prepare(session, part))
+		return NOPAL_STOP;
+	forward->skipped += nopal_numbers_skip(&self->seen, forward->segment);
+	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER,
+			  self->seen.end - 1);
+	return NOPAL_CONTINUE;
+}
+
 static void sequenced_segments_rest(struct nopal_session *session,
 				    const struct nopal_part *part)
 {
@@ -164,6 +180,8 @@ static const struct nopal_binding sequenced_segments_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, sequenced_segments_on_opened),
 	NOPAL_ON(SEGMENT_FROM_USER, sequenced_segments_on_from_user),
 	NOPAL_ON(SEGMENT_FROM_NET, sequenced_segments_on_from_net),
+	NOPAL_ON(PEER_GAVE_UP, sequenced_segments_on_gave_up,
+		 .before = "flow_control"),
 	{ 0 },
 };
 

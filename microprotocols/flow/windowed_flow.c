@@ -11,9 +11,9 @@
  *
  * Where unseen segments are still needed (reliability_unmet), progress counts
  * the segments that arrived, so that what is missing keeps its place in the
- * buffer.  Where nobody sends them again, progress is one past the highest
- * number that arrived or that the sender says it used (probe): what got lost
- * takes no credit with it.  A message in the making is not counted in H: only
+ * buffer; what the peer gave up counts as if it had come.  Where nobody sends
+ * them again, progress is one past the highest number that arrived or that the
+ * sender says it used (probe): what got lost takes no credit with it.  A message in the making is not counted in H: only
  * more segments can complete it; the session's budget bounds it.
  *
  * The edge is told when it moved by a quarter of the window, on every probe,
@@ -28,7 +28,8 @@
  * Provides:  flow_control.
  * Excludes:  nothing.
  * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_FROM_NET,
- *            SEGMENT_VERIFIED, MSG_FROM_NET, MSG_CONSUMED, TURN_END.
+ *            SEGMENT_VERIFIED, PEER_GAVE_UP, MSG_FROM_NET, MSG_CONSUMED,
+ *            TURN_END.
  * Raises:    nothing.
  * Holds:     send (sticky): until the number is below the peer's edge.
  * Wire:      kinds window (edge, 4) and probe (next number to be used, 4);
@@ -382,6 +383,21 @@ windowed_flow_on_verified(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* The sender may be waiting for just this. */
+static enum nopal_verdict
+windowed_flow_on_gave_up(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_forward *forward)
+{
+	struct windowed_flow *flow = nopal_state(session, part);
+
+	flow->arrived += forward->skipped;
+	if (forward->segment > flow->highest)
+		flow->highest = forward->segment;
+	flow->asked = true;
+	return NOPAL_CONTINUE;
+}
+
 static enum nopal_verdict
 windowed_flow_on_message(struct nopal_session *session,
 			 const struct nopal_part *part,
@@ -480,6 +496,7 @@ static const struct nopal_binding windowed_flow_bindings[] = {
 		 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_PROBE),
 	NOPAL_ON(SEGMENT_VERIFIED, windowed_flow_on_verified,
 		 .before = "message_segments"),
+	NOPAL_ON(PEER_GAVE_UP, windowed_flow_on_gave_up),
 	/* A message that an order discards was charged, and is credited. */
 	NOPAL_ON(MSG_FROM_NET, windowed_flow_on_message, .before = "order"),
 	NOPAL_ON(MSG_CONSUMED, windowed_flow_on_consumed),

@@ -5,11 +5,12 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   takes the order from whichever of message or segment numbers is
  *            there; bounds what may wait, and breaks the session rather than
- *            drop a message that the peer was told has arrived.
+ *            drop a message that the peer was told has arrived.  What the peer
+ *            gave up is skipped, and nothing is waited for once it has closed.
  * Needs:     message_numbers|segment_numbers.
  * Provides:  order (exclusive), reliable_order.
  * Excludes:  nothing.
- * Handles:   SESSION_OPENED, MSG_FROM_NET.
+ * Handles:   SESSION_OPENED, MSG_FROM_NET, PEER_GAVE_UP, PEER_CLOSED.
  * Raises:    SESSION_BROKEN.
  * Holds:     deliver: until all predecessors were delivered.
  * Wire:      nothing.
@@ -24,6 +25,7 @@ struct reliable_fifo_parameters {
 
 enum { RELIABLE_FIFO_FIRST, RELIABLE_FIFO_NEXT }; /* attributes */
 enum { RELIABLE_FIFO_INITIAL_PEER };		  /* shared variables */
+enum { RELIABLE_FIFO_GAPS = 3 };		  /* Knuth, volume 3, 5.2.1 */
 
 struct reliable_fifo {
 	uint64_t expected;	  /* number of the next message to deliver */
@@ -72,10 +74,73 @@ static void reliable_fifo_deliver_waiting(struct nopal_session *session,
 			break;
 		message = nopal_message_find(session,
 					     reliable_fifo_handle(ticket));
-		if (!message)
-			break;
-		reliable_fifo_deliver(session, part, message);
+		if (message)
+			reliable_fifo_deliver(session, part, message);
+		else /* it was discarded, as a jitter buffer may */
+			self->expected++;
 	}
+}
+
+/* Shell's sort with Knuth's gaps: what comes from a map has no order to spoil. */
+static void reliable_fifo_sort(uint64_t *numbers, uint32_t count)
+{
+	uint32_t gap = 1;
+
+	while (gap < count / RELIABLE_FIFO_GAPS)
+		gap = gap * RELIABLE_FIFO_GAPS + 1;
+	for (; gap; gap /= RELIABLE_FIFO_GAPS) {
+		for (uint32_t i = gap; i < count; i++) {
+			uint64_t number = numbers[i];
+			uint32_t at = i;
+
+			for (; at >= gap && numbers[at - gap] > number;
+			     at -= gap)
+				numbers[at] = numbers[at - gap];
+			numbers[at] = number;
+		}
+	}
+}
+
+/* The numbers below `end` that wait, in order; the caller frees.  NULL: none
+ * does, or there is no memory. */
+static uint64_t *reliable_fifo_numbers(struct nopal_session *session,
+				       const struct reliable_fifo *self,
+				       uint64_t end, uint32_t *ret_count)
+{
+	uint64_t *numbers = NULL;
+	uint32_t count = 0;
+
+	if (self->waiting.used)
+		numbers = nopal_alloc(session,
+				      self->waiting.used * sizeof(*numbers));
+	for (uint32_t i = 0; numbers && i < self->waiting.room; i++)
+		if (self->waiting.slots[i].value &&
+		    self->waiting.slots[i].key < end)
+			numbers[count++] = self->waiting.slots[i].key;
+	if (numbers)
+		reliable_fifo_sort(numbers, count);
+	*ret_count = count;
+	return numbers;
+}
+
+/* Nothing below `end` will come that has not: what waits for it goes, and what
+ * follows. */
+static void reliable_fifo_skip(struct nopal_session *session,
+			       const struct nopal_part *part, uint64_t end)
+{
+	struct reliable_fifo *self = nopal_state(session, part);
+	uint32_t count;
+	uint64_t *numbers = reliable_fifo_numbers(session, self, end, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (self->expected < numbers[i])
+			self->expected = numbers[i];
+		reliable_fifo_deliver_waiting(session, part);
+	}
+	nopal_free(session, numbers);
+	if (end != UINT64_MAX && self->expected < end)
+		self->expected = end;
+	reliable_fifo_deliver_waiting(session, part);
 }
 
 static void reliable_fifo_keep(struct nopal_session *session,
@@ -130,6 +195,26 @@ reliable_fifo_on_msg_from_net(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+static enum nopal_verdict
+reliable_fifo_on_gave_up(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_forward *forward)
+{
+	reliable_fifo_skip(session, part, forward->order);
+	return NOPAL_CONTINUE;
+}
+
+/* All that the peer sent it knows to have arrived, or gave up. */
+static enum nopal_verdict
+reliable_fifo_on_peer_closed(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     struct nopal_session *subject)
+{
+	(void)subject;
+	reliable_fifo_skip(session, part, UINT64_MAX);
+	return NOPAL_CONTINUE;
+}
+
 static void reliable_fifo_rest(struct nopal_session *session,
 			       const struct nopal_part *part)
 {
@@ -152,6 +237,8 @@ static const struct nopal_parameter reliable_fifo_table[] = {
 static const struct nopal_binding reliable_fifo_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, reliable_fifo_on_opened),
 	NOPAL_ON(MSG_FROM_NET, reliable_fifo_on_msg_from_net),
+	NOPAL_ON(PEER_GAVE_UP, reliable_fifo_on_gave_up),
+	NOPAL_ON(PEER_CLOSED, reliable_fifo_on_peer_closed),
 	{ 0 },
 };
 

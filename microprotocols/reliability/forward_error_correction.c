@@ -16,7 +16,8 @@
  * Needs:     segment_numbers.
  * Provides:  redundancy (exclusive).
  * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_DONE, CLOSE_SESSION.
+ * Handles:   SEND_SEGMENT, SEGMENT_ABANDONED, SEGMENT_FROM_NET, SEGMENT_DONE,
+ *            CLOSE_SESSION.
  * Raises:    SEGMENT_TO_NET, SEGMENT_FROM_NET.
  * Holds:     deallocate: keeps a segment until parity is made of its block.
  * Wire:      fec_block, 2 bytes, and fec_index, 1 byte, on data and parity; kind
@@ -86,6 +87,17 @@ forward_error_correction_on_send(struct nopal_session *session,
 		nopal_timer_start(session, part, FEC_FLUSH,
 				  session->now_ns +
 					  fec_flush_ns(session, part));
+	return NOPAL_CONTINUE;
+}
+
+/* What never left is in no block. */
+static enum nopal_verdict
+forward_error_correction_on_abandoned(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      struct nopal_segment *segment)
+{
+	if (!segment->departures)
+		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
 }
 
@@ -255,6 +267,7 @@ static const struct nopal_attribute forward_error_correction_attributes[] = {
  * is coded twice that arrives twice. */
 static const struct nopal_binding forward_error_correction_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, forward_error_correction_on_send),
+	NOPAL_ON(SEGMENT_ABANDONED, forward_error_correction_on_abandoned),
 	NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_data,
 		 .after = "duplicate_filter"),
 	NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_parity,

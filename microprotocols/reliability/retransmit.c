@@ -11,7 +11,8 @@
  *            reported loss shows that the peer lives and is not counted.
  *            While the network has room and nothing else to carry, a resend
  *            leaves with copies: at the end of a transfer what is lost again
- *            costs a round trip each time, and the room costs nothing.
+ *            costs a round trip each time, and the room costs nothing.  Where
+ *            somebody gives up a segment, this does not ask for it again.
  *            Beside redundancy, `arq` says when a loss is resent:
  *            always: as soon as it is reported.  All arrives; redundancy saves
  *            the round trip where it is quicker than the report.
@@ -28,7 +29,7 @@
  * Provides:  reliability.
  * Excludes:  lossy_order (what it skips would be sent again for nothing).
  * Handles:   SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            SEGMENT_RECEIVED, TURN_END.
+ *            SEGMENT_RECEIVED, SEGMENT_ABANDONED, TURN_END.
  * Raises:    SEGMENT_RESEND, SESSION_BROKEN.
  * Holds:     send, done, deallocate: keeps the segment until the peer has it.
  * Wire:      nothing.
@@ -135,7 +136,8 @@ static enum nopal_verdict retransmit_on_lost(struct nopal_session *session,
 					     const struct nopal_part *part,
 					     struct nopal_segment *segment)
 {
-	retransmit_missing(session, part, segment);
+	if (!segment->last)
+		retransmit_missing(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -146,6 +148,8 @@ static enum nopal_verdict retransmit_on_timeout(struct nopal_session *session,
 	const struct retransmit_parameters *set = nopal_parameters(part);
 	uint64_t overdue = nopal_get(segment, part, RETRANSMIT_OVERDUE) + 1;
 
+	if (segment->last)
+		return NOPAL_CONTINUE;
 	nopal_set(segment, part, RETRANSMIT_OVERDUE, overdue);
 	if (overdue >= (uint64_t)set->attempts)
 		nopal_session_break(
@@ -156,9 +160,10 @@ static enum nopal_verdict retransmit_on_timeout(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict retransmit_on_received(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+/* The peer has it, or need not have it. */
+static enum nopal_verdict retransmit_on_settled(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
 {
 	nopal_release(session, part, segment, NOPAL_FINISH);
 	nopal_release(session, part, segment, NOPAL_DEALLOCATE);
@@ -201,7 +206,8 @@ static void retransmit_when_copy(struct nopal_session *session,
 		uint64_t copies = nopal_get(segment, part, RETRANSMIT_COPIES);
 
 		nopal_queue_pop(&self->again);
-		if (!room || segment->done || segment->wanted || !copies)
+		if (!room || segment->done || segment->wanted ||
+		    segment->last || !copies)
 			continue;
 		nopal_set(segment, part, RETRANSMIT_COPIES, copies - 1);
 		nopal_segment_resend(session, part, segment);
@@ -272,7 +278,8 @@ static const struct nopal_binding retransmit_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, retransmit_on_send),
 	NOPAL_ON(SEGMENT_LOST, retransmit_on_lost),
 	NOPAL_ON(SEGMENT_TIMEOUT, retransmit_on_timeout),
-	NOPAL_ON(SEGMENT_RECEIVED, retransmit_on_received),
+	NOPAL_ON(SEGMENT_RECEIVED, retransmit_on_settled),
+	NOPAL_ON(SEGMENT_ABANDONED, retransmit_on_settled),
 	NOPAL_ON(TURN_END, retransmit_on_turn_end,
 		 .before = "flow_control|rate_mechanism|window_mechanism"),
 	{ 0 },

@@ -141,6 +141,24 @@ static void ack_receiver_send(struct nopal_session *session,
 	ack_receiver_acked(session, part);
 }
 
+/* The peer waits for a floor that has passed.  Where nothing ever came, there is
+ * no packet number to tell with it. */
+enum nopal_verdict nopal__ack_receiver_on_gave_up(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_forward *forward)
+{
+	struct positive_ack *self = nopal_state(session, part);
+
+	if (!ack_receiver_prepare(session, part))
+		return NOPAL_STOP;
+	nopal_numbers_skip(&self->seen, forward->segment);
+	if (self->arrived) {
+		self->unacked++;
+		self->at_once = true;
+	}
+	return NOPAL_CONTINUE;
+}
+
 static bool ack_receiver_is_due(const struct nopal_part *part,
 				const struct positive_ack *self)
 {

@@ -207,6 +207,24 @@ enum nopal_verdict nopal__ack_sender_on_received(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* The peer passes its number: from now on it counts as one that has left. */
+enum nopal_verdict nopal__ack_sender_on_abandoned(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	struct positive_ack *self = nopal_state(session, part);
+	uint64_t number = nopal_get(segment, part, POSITIVE_ACK_NUMBER);
+
+	if (!segment->departures &&
+	    outstanding_add(session, &self->sent, number, segment->handle) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to keep track of a segment");
+	if (outstanding_is_open(&self->sent, number))
+		outstanding_take(&self->sent, number);
+	ack_sender_release(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
 /* Lost or overdue: where nobody sends it again, this is its end. */
 enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_session *session,
 						const struct nopal_part *part,

@@ -11,7 +11,7 @@
  * Provides:  loss_detection.
  * Excludes:  nothing.
  * Handles:   SESSION_OPENED, SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_VERIFIED,
- *            SEGMENT_DONE, TURN_END.
+ *            SEGMENT_DONE, PEER_GAVE_UP, TURN_END.
  * Raises:    SEGMENT_LOST, SESSION_BROKEN.
  * Holds:     nothing.
  * Wire:      nak (control): largest packet number 4, first missing number 4, and
@@ -151,6 +151,24 @@ negative_ack_on_verified(struct nopal_session *session,
 			(struct negative_ack_range){ .first = self->end,
 						     .end = number });
 	self->end = number + 1;
+	return NOPAL_CONTINUE;
+}
+
+/* Nothing below is asked for any more. */
+static enum nopal_verdict negative_ack_on_gave_up(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_forward *forward)
+{
+	struct negative_ack *self = nopal_state(session, part);
+
+	for (uint32_t i = self->count; i-- > 0;) {
+		if (self->hole[i].end <= forward->segment)
+			negative_ack_drop(self, i);
+		else if (self->hole[i].first < forward->segment)
+			self->hole[i].first = forward->segment;
+	}
+	if (self->end < forward->segment)
+		self->end = forward->segment;
 	return NOPAL_CONTINUE;
 }
 
@@ -482,6 +500,7 @@ static const struct nopal_binding negative_ack_bindings[] = {
 	NOPAL_ON(SEGMENT_VERIFIED, negative_ack_on_verified,
 		 .before = "message_segments"),
 	NOPAL_ON(SEGMENT_DONE, negative_ack_on_done),
+	NOPAL_ON(PEER_GAVE_UP, negative_ack_on_gave_up),
 	NOPAL_ON(TURN_END, negative_ack_on_turn_end),
 	{ 0 },
 };

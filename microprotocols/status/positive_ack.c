@@ -13,7 +13,7 @@
  * Excludes:  nothing.
  * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_FROM_NET,
  *            SEGMENT_VERIFIED, SEGMENT_RECEIVED, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            TURN_END.
+ *            SEGMENT_ABANDONED, PEER_GAVE_UP, TURN_END.
  * Raises:    ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED, SEGMENT_TIMEOUT,
  *            SESSION_BROKEN.
  * Holds:     send: until the peer can keep track of the segment; done,
@@ -130,6 +130,8 @@ static const struct nopal_binding positive_ack_bindings[] = {
 		 .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_TIMEOUT, nopal__ack_sender_on_missing,
 		 .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_ABANDONED, nopal__ack_sender_on_abandoned),
+	NOPAL_ON(PEER_GAVE_UP, nopal__ack_receiver_on_gave_up),
 	NOPAL_ON(TURN_END, nopal__ack_sender_on_turn_end,
 		 .before = "window_mechanism"),
 	NOPAL_ON(TURN_END, nopal__ack_receiver_on_turn_end,

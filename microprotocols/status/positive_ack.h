@@ -77,6 +77,7 @@ nopal_SEND_SEGMENT_handler nopal__ack_sender_on_send;
 nopal_SEGMENT_FROM_NET_handler nopal__ack_sender_on_ack;
 nopal_SEGMENT_RECEIVED_handler nopal__ack_sender_on_received;
 nopal_SEGMENT_LOST_handler nopal__ack_sender_on_missing;
+nopal_SEGMENT_ABANDONED_handler nopal__ack_sender_on_abandoned;
 nopal_TURN_END_handler nopal__ack_sender_on_turn_end;
 nopal_timer_handler nopal__ack_sender_when_status;
 /* A floor that came with data. */
@@ -86,6 +87,7 @@ void nopal__ack_sender_take_floor(struct nopal_session *session,
 
 nopal_SEGMENT_FROM_NET_handler nopal__ack_receiver_on_carried;
 nopal_SEGMENT_VERIFIED_handler nopal__ack_receiver_on_verified;
+nopal_PEER_GAVE_UP_handler nopal__ack_receiver_on_gave_up;
 nopal_TURN_END_handler nopal__ack_receiver_on_turn_end;
 nopal_timer_handler nopal__ack_receiver_when_delayed;
 /* Puts the floor on a segment that leaves. */

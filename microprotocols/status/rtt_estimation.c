@@ -20,7 +20,9 @@
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes smoothed_rtt_ns, rtt_variance_ns, minimum_rtt_ns and
- *            latest_rtt_ns: 0 before the first sample; writes timeout_ns.
+ *            latest_rtt_ns: 0 before the first sample; writes timeout_ns;
+ *            reads forward_point (optional, 0): up to there the floor moves
+ *            without an arrival.
  * Parameters: initial_timeout (default 1s): timeout before the first sample;
  *            timeout_min (default 200ms): the shortest; longer than the peer
  *            may delay an acknowledgement;
@@ -40,6 +42,7 @@ enum {
 	RTT_ESTIMATION_MINIMUM,
 	RTT_ESTIMATION_LATEST,
 	RTT_ESTIMATION_TIMEOUT,
+	RTT_ESTIMATION_FORWARD,
 };
 
 enum {
@@ -163,12 +166,14 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(part);
 	int64_t minimum = nopal_shared(session, part, RTT_ESTIMATION_MINIMUM);
+	uint64_t forward =
+		(uint64_t)nopal_shared(session, part, RTT_ESTIMATION_FORWARD);
 	struct rtt_estimation *self = nopal_state(session, part);
 	int64_t rtt_ns, steady_ns;
 
 	self->overtakes |= ack->largest < self->largest ||
-			   (self->floor && ack->floor > self->floor &&
-			    !ack->largest_is_new);
+			   (self->floor && self->floor >= forward &&
+			    ack->floor > self->floor && !ack->largest_is_new);
 	if (ack->floor > self->floor)
 		self->floor = ack->floor;
 	if (ack->largest > self->largest)
@@ -308,6 +313,11 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 						     NOPAL_SECOND,
 						     "how long to wait for a "
 						     "status" },
+			[RTT_ESTIMATION_FORWARD] = { "forward_point",
+						     NOPAL_READ_OPTIONAL, 0,
+						     "up to there the floor "
+						     "moves without an "
+						     "arrival" },
 			{ 0 } },
 	.bindings = rtt_estimation_bindings,
 	.state_size = sizeof(struct rtt_estimation),

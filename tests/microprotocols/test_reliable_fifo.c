@@ -129,6 +129,83 @@ static void test_what_waits_is_bounded(void **state)
 	rig_close(&it.rig);
 }
 
+static void give_up_below(uint64_t order)
+{
+	struct nopal_forward forward = { .order = order };
+
+	nopal_raise_PEER_GAVE_UP(it.rig.opener.session, &forward);
+}
+
+/* Of six messages those in the mask came, and nothing below `end` will come: what
+ * came is delivered up to there, and what follows without a gap. */
+static void check_given_up(unsigned mask, unsigned end)
+{
+	uint32_t count = 0, at = 0;
+
+	ordered_open(ORDERED);
+	for (unsigned i = MESSAGES; i-- > 0;)
+		if (mask >> i & 1)
+			arrive(&it.rig.opener, it.part, 1 + i);
+	give_up_below(1 + end);
+	for (; at < MESSAGES && (at < end || mask >> at & 1); at++)
+		if (mask >> at & 1)
+			assert_delivered(&it.rig.opener, count++, 1 + at);
+	assert_int_equal(it.rig.opener.delivered, count);
+	arrive(&it.rig.opener, it.part, 1 + at);
+	assert_delivered(&it.rig.opener, count, 1 + at);
+	rig_close(&it.rig);
+}
+
+static void test_what_was_given_up_is_skipped(void **state)
+{
+	(void)state;
+	for (unsigned mask = 0; mask < 1u << MESSAGES; mask++)
+		for (unsigned end = 0; end <= MESSAGES; end++)
+			check_given_up(mask, end);
+}
+
+/* Many that wait, far apart, leave in order when the peer closes. */
+static void test_nothing_is_waited_for_after_the_close(void **state)
+{
+	enum { MANY = 500, STEP = 7, APART = 1000003 };
+	uint64_t last = 0;
+
+	(void)state;
+	ordered_open(ORDERED);
+	for (unsigned i = 0; i < MANY; i++)
+		arrive(&it.rig.opener, it.part,
+		       2 + (uint64_t)APART * (i * STEP % MANY));
+	assert_int_equal(it.rig.opener.delivered, 0);
+	nopal_raise_PEER_CLOSED(it.rig.opener.session, it.rig.opener.session);
+	assert_int_equal(it.rig.opener.delivered, MANY);
+	for (uint32_t i = 0; i < MANY; i++) {
+		uint64_t number = strtoull(it.rig.opener.text[i], NULL, 10);
+
+		assert_true(number > last);
+		last = number;
+	}
+	assert_int_equal(rig_awake(it.rig.opener.session)->messages.alive, 0);
+	rig_close(&it.rig);
+}
+
+/* Somebody else may discard what waits here. */
+static void test_what_was_discarded_is_not_waited_for(void **state)
+{
+	struct nopal_message *message;
+
+	(void)state;
+	ordered_open(ORDERED);
+	arrive(&it.rig.opener, it.part, 2);
+	message =
+		nopal__pool_oldest(&rig_awake(it.rig.opener.session)->messages);
+	arrive(&it.rig.opener, it.part, 3);
+	nopal_message_discard(it.rig.opener.session, message);
+	arrive(&it.rig.opener, it.part, 1);
+	assert_int_equal(it.rig.opener.delivered, 2);
+	assert_delivered(&it.rig.opener, 1, 3);
+	rig_close(&it.rig);
+}
+
 /* On a link that reorders and duplicates, and over either numbering. */
 static void cross(const char *config)
 {
@@ -184,6 +261,9 @@ int main(void)
 		cmocka_unit_test(test_ranges_follow_each_other),
 		cmocka_unit_test(test_a_message_without_a_number_is_discarded),
 		cmocka_unit_test(test_what_waits_is_bounded),
+		cmocka_unit_test(test_what_was_given_up_is_skipped),
+		cmocka_unit_test(test_nothing_is_waited_for_after_the_close),
+		cmocka_unit_test(test_what_was_discarded_is_not_waited_for),
 		cmocka_unit_test(test_order_across_a_link),
 		cmocka_unit_test(test_needs_numbers),
 	};
