@@ -184,7 +184,9 @@ static enum nopal_verdict windowed_flow_on_to_net(struct nopal_session *session,
 
 	if (number >= flow->next)
 		flow->next = number + 1;
-	if (!flow->waiting.count && windowed_flow_may_go(flow, part, segment)) {
+	/* An urgent one has overtaken the numbers that it would wait for here. */
+	if (segment->urgent || (!flow->waiting.count &&
+				windowed_flow_may_go(flow, part, segment))) {
 		nopal_release(session, part, segment, NOPAL_SEND);
 		return NOPAL_CONTINUE;
 	}

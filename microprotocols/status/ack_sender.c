@@ -34,7 +34,9 @@ enum nopal_verdict nopal__ack_sender_on_to_net(struct nopal_session *session,
 {
 	struct positive_ack *self = nopal_state(session, part);
 
-	if (!self->waiting.count && ack_sender_has_room(session, part, segment))
+	/* An urgent one has overtaken the numbers that it would wait for here. */
+	if (segment->urgent || (!self->waiting.count &&
+				ack_sender_has_room(session, part, segment)))
 		nopal_release(session, part, segment, NOPAL_SEND);
 	else if (nopal_queue_push(session, &self->waiting, segment) < 0)
 		nopal_session_break(session, NOPAL_RESOURCE,

@@ -475,9 +475,44 @@ static void test_close_in_the_middle(void **state)
 	rig_close(&rig);
 }
 
+/* It has overtaken those whose numbers it would wait for, and gates behind wait for
+ * it. */
+static void check_urgent(const char *config)
+{
+	static struct rig urgent;
+	struct nopal_property property;
+
+	rig_open(&urgent, config,
+		 &(struct rig_options){ .link = "delay 30ms" });
+	property.which = nopal_property(urgent.plan, "urgent");
+	property.value = 1;
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(rig_send(&urgent, "later"), 0);
+	assert_int_equal(nopal_send_with(urgent.opener.session, "now", 3, 0,
+					 &property, 1),
+			 0);
+	rig_run(&urgent, 5 * NOPAL_SECOND);
+	assert_int_equal(urgent.acceptor.delivered, 9);
+	assert_string_not_equal(urgent.acceptor.text[8], "now");
+	rig_close(&urgent);
+}
+
+#define WITH_WINDOW                                                            \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
+	"retransmit {}\nduplicate_ack {}\nwindowed_cc {}\ntcp_congestion {}\n"
+
+static void test_what_is_urgent_waits_for_no_number(void **state)
+{
+	(void)state;
+	check_urgent(WITH_WINDOW "positive_ack { window = 2 }\n");
+	check_urgent(WITH_WINDOW "positive_ack {}\n"
+				 "windowed_flow { initial = 4 }\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_urgent_waits_for_no_number),
 		cmocka_unit_test(test_messages_get_their_fate),
 		cmocka_unit_test(test_ack_is_once_a_turn_or_delayed),
 		cmocka_unit_test(test_acks_by_the_clock),
