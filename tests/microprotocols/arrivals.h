@@ -11,11 +11,11 @@
 
 #include "rig.h"
 
-/* A message that covers [first, next) and has `first` as its text.  `part` is
- * whose attributes 0 and 1 are order_first and order_next. */
-static inline void arrive_at(struct rig_side *side,
-			     const struct nopal_part *part, uint64_t first,
-			     uint64_t next)
+/* A message with these values of the first attributes of `part`; the first of them
+ * is its text. */
+static inline void arrive_with(struct rig_side *side,
+			       const struct nopal_part *part,
+			       const uint64_t *values, unsigned count)
 {
 	struct nopal_session *session = side->session;
 	struct nopal_core *core = nopal__core(session);
@@ -24,7 +24,7 @@ static inline void arrive_at(struct rig_side *side,
 	struct nopal_message *message;
 	struct nopal_buffer *buffer = nopal_buffer_new(RIG_TEXT);
 	int length = snprintf((char *)nopal_buffer_bytes(buffer), RIG_TEXT,
-			      "%llu", (unsigned long long)first);
+			      "%llu", (unsigned long long)values[0]);
 
 	nopal__touch(core);
 	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
@@ -35,11 +35,22 @@ static inline void arrive_at(struct rig_side *side,
 					       nopal_buffer_bytes(buffer),
 					       (uint32_t)length });
 	nopal_buffer_free(buffer);
-	nopal_set(message, part, 0, first);
-	nopal_set(message, part, 1, next);
+	for (unsigned i = 0; i < count; i++)
+		nopal_set(message, part, i, values[i]);
 	nopal_raise_MSG_FROM_NET(session, message);
 	nopal__segment_free(core, segment);
 	nopal__turn_end(core->world, outermost);
+}
+
+/* A message that covers [first, next) and has `first` as its text.  `part` is
+ * whose attributes 0 and 1 are order_first and order_next. */
+static inline void arrive_at(struct rig_side *side,
+			     const struct nopal_part *part, uint64_t first,
+			     uint64_t next)
+{
+	const uint64_t values[] = { first, next };
+
+	arrive_with(side, part, values, 2);
 }
 
 static inline void arrive(struct rig_side *side, const struct nopal_part *part,

@@ -339,7 +339,8 @@ static struct oracle_promises promises_of(const struct nopal_plan *plan)
 {
 	return (struct oracle_promises){
 		.reliable = nopal_plan_provides(plan, "reliability") &&
-			    !nopal_plan_provides(plan, "partial_reliability"),
+			    !nopal_plan_provides(plan, "partial_reliability") &&
+			    !nopal_plan_provides(plan, "jitter"),
 		.in_order = nopal_plan_provides(plan, "order"),
 		.once = nopal_plan_provides(plan, "duplicate_filter") ||
 			nopal_plan_provides(plan, "order"),

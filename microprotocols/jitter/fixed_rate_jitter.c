@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fixed_rate_jitter -- deliver messages a fixed time apart.
+ *
+ * The first message is delivered `delay` after it came, and each other one as
+ * many intervals later as its number is higher: a missing message leaves its
+ * place empty.  What comes after its time is dropped.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
+ * Differs:   places are numbers, so that a loss does not shift what follows; what
+ *            waits is bounded; a sender that paused gets a new schedule; when the
+ *            peer closes, what waits goes at once.
+ * Needs:     message_numbers.
+ * Provides:  jitter (exclusive).
+ * Excludes:  nothing.
+ * Handles:   MSG_FROM_NET, PEER_CLOSED.
+ * Raises:    nothing.
+ * Holds:     deliver: until the message's time has come.
+ * Wire:      nothing.
+ * Shares:    writes jitter_dropped: messages that came too late, or that found no
+ *            room.
+ * Parameters: interval (default 20ms): between two messages;
+ *            delay (default 60ms): from the first arrival to its delivery;
+ *            waiting (default 1024): messages that may wait;
+ *            buffer (default 1MiB): bytes of messages that may wait;
+ *            restart (default 8): arrivals in a row without a place in the
+ *            schedule that begin a new one.
+ */
+#include "playout.h"
+
+struct fixed_rate_jitter_parameters {
+	int64_t interval_ns;
+	struct playout_limits limits;
+};
+
+enum { FIXED_RATE_JITTER_FIRST, FIXED_RATE_JITTER_USELESS }; /* attributes */
+enum { FIXED_RATE_JITTER_DROPPED }; /* shared variables */
+enum { FIXED_RATE_JITTER_DUE };	    /* timers */
+
+/* Numbers that lie further apart have nothing to do with each other. */
+enum { FIXED_RATE_JITTER_APART = 1 << 20 };
+
+static void fixed_rate_jitter_when_due(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
+	struct playout *playout = nopal_state(session, part);
+
+	playout_deliver(session, part, playout, &set->limits, session->now_ns);
+	playout_watch(session, part, FIXED_RATE_JITTER_DUE, playout,
+		      &set->limits);
+}
+
+/* When the number is due; long ago, where that is out of reach. */
+static int64_t fixed_rate_jitter_due(const struct nopal_part *part,
+				     const struct playout *playout,
+				     uint64_t number)
+{
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
+	int64_t apart = (int64_t)(number - playout->zero_mark);
+
+	if (apart > FIXED_RATE_JITTER_APART || apart < -FIXED_RATE_JITTER_APART)
+		return INT64_MIN;
+	return playout->zero_ns + apart * set->interval_ns;
+}
+
+static void fixed_rate_jitter_drop(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   struct nopal_message *message)
+{
+	nopal_shared(session, part, FIXED_RATE_JITTER_DROPPED)++;
+	nopal_set(message, part, FIXED_RATE_JITTER_USELESS, 1);
+}
+
+/* False: its time has passed, or is far away. */
+static bool fixed_rate_jitter_place(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    uint64_t number, int64_t *ret_due_ns)
+{
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
+	struct playout *playout = nopal_state(session, part);
+	int64_t due_ns = INT64_MIN;
+	bool fits = false;
+
+	if (playout->begun) {
+		due_ns = fixed_rate_jitter_due(part, playout, number);
+		fits = playout_fits(playout, &set->limits, due_ns,
+				    session->now_ns);
+	}
+	if (!playout->begun || playout->strays >= set->limits.strays) {
+		playout_begin(playout, &set->limits, number, session->now_ns);
+		due_ns = playout->zero_ns;
+		fits = true;
+	}
+	if (fits)
+		playout_move(playout, number, due_ns);
+	*ret_due_ns = due_ns;
+	return fits;
+}
+
+static enum nopal_verdict
+fixed_rate_jitter_on_message(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     struct nopal_message *message)
+{
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
+	struct playout *playout = nopal_state(session, part);
+	uint64_t number = nopal_get(message, part, FIXED_RATE_JITTER_FIRST);
+	struct playout_entry entry = { .bytes = message->length,
+				       .message = message->handle };
+
+	if (!fixed_rate_jitter_place(session, part, number, &entry.due_ns))
+		fixed_rate_jitter_drop(session, part, message);
+	else if (playout_is_taken(playout, &set->limits, entry.due_ns))
+		nopal_set(message, part, FIXED_RATE_JITTER_USELESS, 1);
+	else if (!playout_add(session, playout, &set->limits, &entry))
+		fixed_rate_jitter_drop(session, part, message);
+	else
+		playout_watch(session, part, FIXED_RATE_JITTER_DUE, playout,
+			      &set->limits);
+	return NOPAL_CONTINUE;
+}
+
+/* After the order has seen it. */
+static enum nopal_verdict
+fixed_rate_jitter_on_useless(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     struct nopal_message *message)
+{
+	if (!nopal_get(message, part, FIXED_RATE_JITTER_USELESS))
+		return NOPAL_CONTINUE;
+	nopal_message_discard(session, message);
+	return NOPAL_STOP;
+}
+
+static enum nopal_verdict
+fixed_rate_jitter_on_peer_closed(struct nopal_session *session,
+				 const struct nopal_part *part,
+				 struct nopal_session *subject)
+{
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
+	struct playout *playout = nopal_state(session, part);
+
+	(void)subject;
+	playout_deliver(session, part, playout, &set->limits, INT64_MAX);
+	return NOPAL_CONTINUE;
+}
+
+static void fixed_rate_jitter_rest(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	playout_rest(session, nopal_state(session, part));
+}
+
+static const struct nopal_parameter fixed_rate_jitter_table[] = {
+	{ .name = "interval",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct fixed_rate_jitter_parameters, interval_ns),
+	  .initial = "20ms",
+	  .least = "1us",
+	  .most = "10s",
+	  .doc = "between two messages" },
+	PLAYOUT_PARAMETERS(struct fixed_rate_jitter_parameters),
+	{ 0 },
+};
+
+static const struct nopal_binding fixed_rate_jitter_bindings[] = {
+	NOPAL_ON(MSG_FROM_NET, fixed_rate_jitter_on_message,
+		 .before = "order|partial_order"),
+	NOPAL_ON(MSG_FROM_NET, fixed_rate_jitter_on_useless,
+		 .after = "order|partial_order"),
+	NOPAL_ON(PEER_CLOSED, fixed_rate_jitter_on_peer_closed,
+		 .after = "order"),
+	{ 0 },
+};
+
+static const struct nopal_attribute fixed_rate_jitter_attributes[] = {
+	[FIXED_RATE_JITTER_FIRST] = { .name = "order_first",
+				      .access = NOPAL_READ },
+	[FIXED_RATE_JITTER_USELESS] = { .name = "jitter_useless",
+					.access = NOPAL_WRITE,
+					.doc = "1: it has no time" },
+	{ 0 },
+};
+
+static const struct nopal_shared fixed_rate_jitter_shared[] = {
+	[FIXED_RATE_JITTER_DROPPED] = { "jitter_dropped", NOPAL_WRITE, 0,
+					"messages too late, or without room" },
+	{ 0 },
+};
+
+static const struct nopal_hold fixed_rate_jitter_holds[] = {
+	{ "its time has come", NOPAL_DELIVER, NOPAL_DATA, false },
+	{ 0 },
+};
+
+static const struct nopal_timer fixed_rate_jitter_timers[] = {
+	[FIXED_RATE_JITTER_DUE] = { "due", fixed_rate_jitter_when_due },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_fixed_rate_jitter = {
+	.abi = NOPAL_ABI,
+	.name = "fixed_rate_jitter",
+	.family = "jitter",
+	.summary = "deliver messages a fixed time apart",
+	.provides = (const struct nopal_role[]){ { "jitter", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "message_numbers", "numbers are places in time" },
+			{ 0 } },
+	.parameters_size = sizeof(struct fixed_rate_jitter_parameters),
+	.parameters = fixed_rate_jitter_table,
+	.attributes = fixed_rate_jitter_attributes,
+	.shared = fixed_rate_jitter_shared,
+	.holds = fixed_rate_jitter_holds,
+	.timers = fixed_rate_jitter_timers,
+	.bindings = fixed_rate_jitter_bindings,
+	.state_size = sizeof(struct playout),
+	.rest = fixed_rate_jitter_rest,
+};

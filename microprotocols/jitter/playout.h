@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * playout.h -- messages that wait for their time, for the jitter microprotocols.
+ *
+ * A schedule says when a mark of the sender's clock is due here: `zero_mark` at
+ * `zero_ns`, and any other mark as much later or earlier as it lies on the
+ * sender's clock.  What waits lies in a ring by due time; it is bounded in
+ * messages and bytes.  Arrivals that have no place in the schedule, one after the
+ * other, begin a new one: the sender paused, or its clock jumped.
+ *
+ * A message gets its time before an order sees it: one that is delivered late
+ * must not be behind its successors, which wait for the order alone.  What is
+ * dropped the order sees first: it waits for no such message.
+ *
+ *   arrivals   x  x      x x     x
+ *              |--delay--|
+ *   deliveries           x   x   x   x   x
+ */
+#ifndef NOPAL_PLAYOUT_H
+#define NOPAL_PLAYOUT_H
+
+#include "microprotocol.h"
+
+/* Further ahead of its time nothing is believed to be. */
+#define PLAYOUT_AHEAD_NS (5 * NOPAL_SECOND)
+
+struct playout_limits {
+	int64_t delay_ns; /* from the first arrival to its delivery */
+	int64_t messages; /* that may wait */
+	int64_t bytes;	  /* of them */
+	int64_t strays;	  /* in a row, until a new schedule begins */
+};
+
+struct playout_entry {
+	int64_t due_ns;
+	uint64_t number; /* its place in the order, where there is one */
+	uint64_t bytes;
+	struct nopal_handle message;
+};
+
+struct playout {
+	struct playout_entry *ring; /* by due time; made with the first */
+	uint32_t head, count;
+	uint64_t bytes;
+	bool begun;	/* there is a schedule */
+	int64_t strays; /* arrivals in a row that have no place in it */
+	uint64_t zero_mark;
+	int64_t zero_ns;
+};
+
+static inline struct playout_entry *
+playout_at(const struct playout *playout, const struct playout_limits *limits,
+	   uint32_t place)
+{
+	return &playout->ring[(playout->head + place) %
+			      (uint32_t)limits->messages];
+}
+
+/* A schedule in which this mark is due after the delay. */
+static inline void playout_begin(struct playout *playout,
+				 const struct playout_limits *limits,
+				 uint64_t mark, int64_t now_ns)
+{
+	playout->begun = true;
+	playout->strays = 0;
+	playout->zero_mark = mark;
+	playout->zero_ns = now_ns + limits->delay_ns;
+}
+
+/* The schedule goes on from a mark that it holds: numbers stay small. */
+static inline void playout_move(struct playout *playout, uint64_t mark,
+				int64_t due_ns)
+{
+	playout->zero_mark = mark;
+	playout->zero_ns = due_ns;
+}
+
+/* Does it come in time for `due_ns`, and not far too early? */
+static inline bool playout_fits(struct playout *playout,
+				const struct playout_limits *limits,
+				int64_t due_ns, int64_t now_ns)
+{
+	if (due_ns >= now_ns &&
+	    due_ns - now_ns <= limits->delay_ns + PLAYOUT_AHEAD_NS) {
+		playout->strays = 0;
+		return true;
+	}
+	playout->strays++;
+	return false;
+}
+
+static inline bool playout_has_room(const struct playout *playout,
+				    const struct playout_limits *limits,
+				    uint64_t bytes)
+{
+	return playout->count < limits->messages &&
+	       playout->bytes + bytes <= (uint64_t)limits->bytes;
+}
+
+static inline bool playout_is_before(const struct playout_entry *entry,
+				     const struct playout_entry *other)
+{
+	if (entry->due_ns != other->due_ns)
+		return entry->due_ns < other->due_ns;
+	return entry->number < other->number;
+}
+
+/* In its place by time.  False: no room, or no memory. */
+static inline bool playout_add(struct nopal_session *session,
+			       struct playout *playout,
+			       const struct playout_limits *limits,
+			       const struct playout_entry *entry)
+{
+	uint32_t place = playout->count;
+
+	if (!playout->ring)
+		playout->ring =
+			nopal_alloc(session, (size_t)limits->messages *
+						     sizeof(*playout->ring));
+	if (!playout->ring || !playout_has_room(playout, limits, entry->bytes))
+		return false;
+	for (; place &&
+	       playout_is_before(entry, playout_at(playout, limits, place - 1));
+	     place--)
+		*playout_at(playout, limits, place) =
+			*playout_at(playout, limits, place - 1);
+	*playout_at(playout, limits, place) = *entry;
+	playout->count++;
+	playout->bytes += entry->bytes;
+	return true;
+}
+
+/* Does anything wait for just this time? */
+static inline bool playout_is_taken(const struct playout *playout,
+				    const struct playout_limits *limits,
+				    int64_t due_ns)
+{
+	uint32_t place = playout->count;
+
+	while (place && playout_at(playout, limits, place - 1)->due_ns > due_ns)
+		place--;
+	return place &&
+	       playout_at(playout, limits, place - 1)->due_ns == due_ns;
+}
+
+/* Delivers what is due at `until_ns`.  An entry is out before its message goes: a
+ * delivery may come back to this session. */
+static inline void playout_deliver(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   struct playout *playout,
+				   const struct playout_limits *limits,
+				   int64_t until_ns)
+{
+	while (playout->count &&
+	       playout_at(playout, limits, 0)->due_ns <= until_ns) {
+		struct playout_entry entry = *playout_at(playout, limits, 0);
+		struct nopal_message *message =
+			nopal_message_find(session, entry.message);
+
+		playout->head =
+			(playout->head + 1) % (uint32_t)limits->messages;
+		playout->count--;
+		playout->bytes -= entry.bytes;
+		if (message)
+			nopal_message_release(session, part, message);
+	}
+}
+
+/* The timer stands at the first due time or before it. */
+static inline void playout_watch(struct nopal_session *session,
+				 const struct nopal_part *part, unsigned timer,
+				 const struct playout *playout,
+				 const struct playout_limits *limits)
+{
+	if (playout->count)
+		nopal_timer_start(session, part, timer,
+				  playout_at(playout, limits, 0)->due_ns);
+}
+
+static inline void playout_rest(struct nopal_session *session,
+				struct playout *playout)
+{
+	if (playout->count)
+		return;
+	nopal_free(session, playout->ring);
+	playout->ring = NULL;
+}
+
+/* The parameters that both have, in a struct with a member `limits`. */
+#define PLAYOUT_PARAMETERS(type)                                               \
+	{ .name = "delay",                                                     \
+	  .unit = NOPAL_TIME,                                                  \
+	  .offset = offsetof(type, limits.delay_ns),                           \
+	  .initial = "60ms",                                                   \
+	  .least = "0ms",                                                      \
+	  .most = "5s",                                                        \
+	  .doc = "from the first arrival to its delivery" },                   \
+		{ .name = "waiting",                                           \
+		  .unit = NOPAL_COUNT,                                         \
+		  .offset = offsetof(type, limits.messages),                   \
+		  .initial = "1024",                                           \
+		  .least = "1",                                                \
+		  .most = "65536",                                             \
+		  .doc = "messages that may wait" },                           \
+		{ .name = "buffer",                                            \
+		  .unit = NOPAL_SIZE,                                          \
+		  .offset = offsetof(type, limits.bytes),                      \
+		  .initial = "1MiB",                                           \
+		  .least = "1KiB",                                             \
+		  .most = "1GiB",                                              \
+		  .doc = "bytes of messages that may wait" },                  \
+	{                                                                      \
+		.name = "restart", .unit = NOPAL_COUNT,                        \
+		.offset = offsetof(type, limits.strays), .initial = "8",       \
+		.least = "1", .most = "65536",                                 \
+		.doc = "arrivals in a row without a place in the schedule "    \
+		       "that begin a new one"                                  \
+	}
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timestamp_jitter -- deliver messages with the intervals of their timestamps.
+ *
+ * A message has the timestamp that the application gave it, or the time of its
+ * sending.  The first one is delivered `delay` after it came, and each other one
+ * as much later as its timestamp says: to one tick of the clock, whatever the
+ * network did, unless it came too late for that.  Messages of one time go in the
+ * order of sending, where they have numbers; timestamps that go back win over an
+ * order.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.E; RFC 3550, section 5.1
+ *            (a timestamp of 32 bits in units of the medium).
+ * Differs:   what waits is bounded; a sender whose clock jumped gets a new
+ *            schedule; when the peer closes, what waits goes at once.
+ * Needs:     nothing.
+ * Provides:  jitter (exclusive).
+ * Excludes:  coalesce (a segment has the timestamp of its first message only).
+ * Handles:   MSG_FROM_USER, MSG_FROM_NET, PEER_CLOSED.
+ * Raises:    nothing.
+ * Holds:     deliver: until the message's time has come.
+ * Wire:      timestamp, 4 bytes, on data: its lower 32 bits.
+ * Shares:    writes jitter_dropped: messages that came too late, or that found no
+ *            room; writes jitter_late: messages that were delivered late.
+ * Parameters: clock (default 1000000): ticks of a timestamp in a second;
+ *            late (default drop): what becomes of a message that comes after its
+ *            time: drop, or deliver at once;
+ *            delay (default 60ms): from the first arrival to its delivery;
+ *            waiting (default 1024): messages that may wait;
+ *            buffer (default 1MiB): bytes of messages that may wait;
+ *            restart (default 8): arrivals in a row without a place in the
+ *            schedule that begin a new one.
+ */
+#include "playout.h"
+
+struct timestamp_jitter_parameters {
+	int64_t clock, late;
+	struct playout_limits limits;
+};
+
+/* attributes */
+enum {
+	TIMESTAMP_JITTER_TIMESTAMP,
+	TIMESTAMP_JITTER_USELESS,
+	TIMESTAMP_JITTER_FIRST,
+};
+enum { TIMESTAMP_JITTER_DROPPED, TIMESTAMP_JITTER_LATE }; /* shared variables */
+enum { TIMESTAMP_JITTER_DUE };				  /* timers */
+enum { TIMESTAMP_JITTER_WIRE_BYTES = 4 };
+enum { TIMESTAMP_JITTER_DROP, TIMESTAMP_JITTER_DELIVER }; /* of `late` */
+
+static void timestamp_jitter_when_due(struct nopal_session *session,
+				      const struct nopal_part *part)
+{
+	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+	struct playout *playout = nopal_state(session, part);
+
+	playout_deliver(session, part, playout, &set->limits, session->now_ns);
+	playout_watch(session, part, TIMESTAMP_JITTER_DUE, playout,
+		      &set->limits);
+}
+
+/* ------------------------------------------------------------------ the clock */
+
+static enum nopal_verdict
+timestamp_jitter_on_from_user(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_message *message)
+{
+	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+
+	(void)session;
+	if (!nopal_get(message, part, TIMESTAMP_JITTER_TIMESTAMP))
+		nopal_set(message, part, TIMESTAMP_JITTER_TIMESTAMP,
+			  nopal_scale((uint64_t)message->created_ns,
+				      (uint64_t)set->clock, NOPAL_SECOND));
+	return NOPAL_CONTINUE;
+}
+
+/* From one mark to the other, the short way around the 32 bits. */
+static int64_t timestamp_jitter_ticks(uint64_t from, uint64_t to)
+{
+	return (int32_t)((uint32_t)to - (uint32_t)from);
+}
+
+static int64_t timestamp_jitter_ns(const struct nopal_part *part, int64_t ticks)
+{
+	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+	uint64_t clock = (uint64_t)set->clock;
+
+	if (ticks < 0)
+		return -(int64_t)nopal_scale((uint64_t)-ticks, NOPAL_SECOND,
+					     clock);
+	return (int64_t)nopal_scale((uint64_t)ticks, NOPAL_SECOND, clock);
+}
+
+/* Moves the schedule on by whole seconds, which are whole numbers of ticks: so
+ * nothing is ever rounded twice. */
+static void timestamp_jitter_move(const struct nopal_part *part,
+				  struct playout *playout, int64_t ticks)
+{
+	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+	int64_t seconds = ticks / set->clock;
+
+	if (seconds > 0)
+		playout_move(playout,
+			     playout->zero_mark +
+				     (uint64_t)(seconds * set->clock),
+			     playout->zero_ns + seconds * NOPAL_SECOND);
+}
+
+/* ------------------------------------------------------------------- arrivals */
+
+/* False: its time has passed, or is far away. */
+static bool timestamp_jitter_place(struct nopal_session *session,
+				   const struct nopal_part *part, uint64_t mark,
+				   int64_t *ret_due_ns)
+{
+	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+	struct playout *playout = nopal_state(session, part);
+	int64_t ticks = timestamp_jitter_ticks(playout->zero_mark, mark);
+
+	*ret_due_ns = playout->zero_ns + timestamp_jitter_ns(part, ticks);
+	if (playout->begun &&
+	    playout_fits(playout, &set->limits, *ret_due_ns, session->now_ns)) {
+		timestamp_jitter_move(part, playout, ticks);
+		return true;
+	}
+	if (playout->begun && playout->strays < set->limits.strays)
+		return false;
+	playout_begin(playout, &set->limits, mark, session->now_ns);
+	*ret_due_ns = playout->zero_ns;
+	return true;
+}
+
+static void timestamp_jitter_drop(struct nopal_session *session,
+				  const struct nopal_part *part,
+				  struct nopal_message *message)
+{
+	nopal_shared(session, part, TIMESTAMP_JITTER_DROPPED)++;
+	nopal_set(message, part, TIMESTAMP_JITTER_USELESS, 1);
+}
+
+static enum nopal_verdict
+timestamp_jitter_on_message(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    struct nopal_message *message)
+{
+	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+	struct playout *playout = nopal_state(session, part);
+	uint64_t mark = nopal_get(message, part, TIMESTAMP_JITTER_TIMESTAMP);
+	struct playout_entry entry = {
+		.number = nopal_get(message, part, TIMESTAMP_JITTER_FIRST),
+		.bytes = message->length,
+		.message = message->handle,
+	};
+
+	if (timestamp_jitter_place(session, part, mark, &entry.due_ns)) {
+		if (!playout_add(session, playout, &set->limits, &entry))
+			timestamp_jitter_drop(session, part, message);
+		playout_watch(session, part, TIMESTAMP_JITTER_DUE, playout,
+			      &set->limits);
+	} else if (set->late == TIMESTAMP_JITTER_DROP ||
+		   entry.due_ns > session->now_ns) {
+		timestamp_jitter_drop(session, part, message);
+	} else {
+		nopal_shared(session, part, TIMESTAMP_JITTER_LATE)++;
+		nopal_message_release(session, part, message);
+	}
+	return NOPAL_CONTINUE;
+}
+
+/* After the order has seen it. */
+static enum nopal_verdict
+timestamp_jitter_on_useless(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    struct nopal_message *message)
+{
+	if (!nopal_get(message, part, TIMESTAMP_JITTER_USELESS))
+		return NOPAL_CONTINUE;
+	nopal_message_discard(session, message);
+	return NOPAL_STOP;
+}
+
+static enum nopal_verdict
+timestamp_jitter_on_peer_closed(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_session *subject)
+{
+	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+	struct playout *playout = nopal_state(session, part);
+
+	(void)subject;
+	playout_deliver(session, part, playout, &set->limits, INT64_MAX);
+	return NOPAL_CONTINUE;
+}
+
+static void timestamp_jitter_rest(struct nopal_session *session,
+				  const struct nopal_part *part)
+{
+	playout_rest(session, nopal_state(session, part));
+}
+
+static const struct nopal_parameter timestamp_jitter_table[] = {
+	{ .name = "clock",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct timestamp_jitter_parameters, clock),
+	  .initial = "1000000",
+	  .least = "1",
+	  .most = "100000000",
+	  .wire = true,
+	  .doc = "ticks of a timestamp in a second" },
+	{ .name = "late",
+	  .unit = NOPAL_WORD,
+	  .offset = offsetof(struct timestamp_jitter_parameters, late),
+	  .initial = "drop",
+	  .choices = "drop|deliver",
+	  .doc = "what becomes of a message that comes after its time" },
+	PLAYOUT_PARAMETERS(struct timestamp_jitter_parameters),
+	{ 0 },
+};
+
+static const struct nopal_binding timestamp_jitter_bindings[] = {
+	NOPAL_ON(MSG_FROM_USER, timestamp_jitter_on_from_user,
+		 .before = "message_segments"),
+	NOPAL_ON(MSG_FROM_NET, timestamp_jitter_on_message,
+		 .before = "order|partial_order"),
+	NOPAL_ON(MSG_FROM_NET, timestamp_jitter_on_useless,
+		 .after = "order|partial_order"),
+	NOPAL_ON(PEER_CLOSED, timestamp_jitter_on_peer_closed,
+		 .after = "order"),
+	{ 0 },
+};
+
+static const struct nopal_attribute timestamp_jitter_attributes[] = {
+	[TIMESTAMP_JITTER_TIMESTAMP] = { .name = "timestamp",
+					 .access = NOPAL_PROPERTY,
+					 .wire_bytes =
+						 TIMESTAMP_JITTER_WIRE_BYTES,
+					 .kinds = NOPAL_DATA,
+					 .doc = "when it is of the medium, in "
+						"ticks; 0: when it is sent" },
+	[TIMESTAMP_JITTER_USELESS] = { .name = "jitter_useless",
+				       .access = NOPAL_WRITE,
+				       .doc = "1: it has no time" },
+	[TIMESTAMP_JITTER_FIRST] = { .name = "order_first",
+				     .access = NOPAL_READ_OPTIONAL },
+	{ 0 },
+};
+
+static const struct nopal_shared timestamp_jitter_shared[] = {
+	[TIMESTAMP_JITTER_DROPPED] = { "jitter_dropped", NOPAL_WRITE, 0,
+				       "messages too late, or without room" },
+	[TIMESTAMP_JITTER_LATE] = { "jitter_late", NOPAL_WRITE, 0,
+				    "messages that were delivered late" },
+	{ 0 },
+};
+
+static const struct nopal_hold timestamp_jitter_holds[] = {
+	{ "its time has come", NOPAL_DELIVER, NOPAL_DATA, false },
+	{ 0 },
+};
+
+static const struct nopal_timer timestamp_jitter_timers[] = {
+	[TIMESTAMP_JITTER_DUE] = { "due", timestamp_jitter_when_due },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_timestamp_jitter = {
+	.abi = NOPAL_ABI,
+	.name = "timestamp_jitter",
+	.family = "jitter",
+	.summary = "deliver messages with the intervals of their timestamps",
+	.provides = (const struct nopal_role[]){ { "jitter", true }, { 0 } },
+	.excludes =
+		(const struct nopal_relation[]){
+			{ "coalesce", "a segment has the timestamp of its "
+				      "first message only" },
+			{ 0 } },
+	.parameters_size = sizeof(struct timestamp_jitter_parameters),
+	.parameters = timestamp_jitter_table,
+	.attributes = timestamp_jitter_attributes,
+	.shared = timestamp_jitter_shared,
+	.holds = timestamp_jitter_holds,
+	.timers = timestamp_jitter_timers,
+	.bindings = timestamp_jitter_bindings,
+	.state_size = sizeof(struct playout),
+	.rest = timestamp_jitter_rest,
+};

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "arrivals.h"
+
+#define MS NOPAL_MILLISECOND
+
+/* A timer fires in the tick of its time, or at the end of it. */
+enum { TICK_NS = 1024, MESSAGES = 5 };
+
+#define BASE                                                                   \
+	"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"          \
+	"check_fifo {}\n"
+static const char JITTER[] =
+	BASE "fixed_rate_jitter { interval = 20ms delay = 60ms }\n";
+
+static struct rig rig;
+static const struct nopal_part *part;
+static int64_t zero_ns; /* when the message with the number 100 is due */
+
+static void jitter_open(const char *config)
+{
+	rig_open(&rig, config, NULL);
+	part = rig_part(rig.opener.session, "check_fifo");
+}
+
+static void nothing(void *user)
+{
+	(void)user;
+}
+
+/* Time goes on even where nothing is going to happen. */
+static void pass(int64_t duration_ns)
+{
+	nopal_sim_at(rig.world, nopal_world_now(rig.world) + duration_ns,
+		     nothing, NULL);
+	rig_run(&rig, duration_ns);
+}
+
+static void come(uint64_t number)
+{
+	arrive(&rig.opener, part, number);
+}
+
+/* The schedule begins: 100 comes now, and is due 60 ms later. */
+static void begin(const char *config)
+{
+	jitter_open(config);
+	pass(7 * MS);
+	zero_ns = nopal_world_now(rig.world) + 60 * MS;
+	come(100);
+}
+
+static int64_t due_ns(uint64_t number)
+{
+	return zero_ns + ((int64_t)number - 100) * 20 * MS;
+}
+
+static void assert_on_time(uint32_t place, uint64_t number)
+{
+	assert_delivered(&rig.opener, place, number);
+	assert_in_range(rig.opener.delivered_ns[place] - due_ns(number), 0,
+			TICK_NS);
+}
+
+static int64_t dropped(void)
+{
+	return rig_shared(rig.opener.session, "jitter_dropped");
+}
+
+/* All orders of five messages, all in time: each in its place. */
+static void test_all_orders_in_time(void **state)
+{
+	unsigned order[MESSAGES] = { 0, 1, 2, 3, 4 };
+
+	(void)state;
+	do {
+		begin(JITTER);
+		for (unsigned i = 0; i < MESSAGES; i++) {
+			pass(3 * MS);
+			come(101 + order[i]);
+		}
+		pass(NOPAL_SECOND);
+		assert_int_equal(rig.opener.delivered, 1 + MESSAGES);
+		for (unsigned i = 0; i <= MESSAGES; i++)
+			assert_on_time(i, 100 + i);
+		assert_int_equal(dropped(), 0);
+		rig_close(&rig);
+	} while (next_order(order, MESSAGES));
+}
+
+/* All losses: the places of what is missing stay empty. */
+static void test_all_losses(void **state)
+{
+	(void)state;
+	for (unsigned mask = 0; mask < 1u << MESSAGES; mask++) {
+		uint32_t count = 1;
+
+		begin(JITTER);
+		for (unsigned i = 0; i < MESSAGES; i++)
+			if (mask >> i & 1)
+				come(101 + i);
+		pass(NOPAL_SECOND);
+		for (unsigned i = 0; i < MESSAGES; i++)
+			if (mask >> i & 1)
+				assert_on_time(count++, 101 + i);
+		assert_int_equal(rig.opener.delivered, count);
+		rig_close(&rig);
+	}
+}
+
+/* What comes before the first number does has a place too, if it is in time. */
+static void test_the_first_may_be_overtaken(void **state)
+{
+	(void)state;
+	begin(JITTER);
+	come(98);
+	come(97); /* due at this very moment */
+	come(96); /* too late */
+	assert_int_equal(dropped(), 1);
+	pass(NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 3);
+	assert_on_time(1, 98);
+	assert_on_time(2, 100);
+	rig_close(&rig);
+}
+
+static void test_late_ones_are_dropped_and_counted(void **state)
+{
+	(void)state;
+	begin(JITTER);
+	come(102);
+	pass(81 * MS); /* the place of 101 is past by 1 ms */
+	come(101);
+	come(103);
+	pass(NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 3);
+	assert_on_time(0, 100);
+	assert_on_time(1, 102);
+	assert_on_time(2, 103);
+	assert_int_equal(dropped(), 1);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
+	rig_close(&rig);
+}
+
+static void test_duplicates_have_no_place(void **state)
+{
+	(void)state;
+	begin(JITTER);
+	come(101);
+	come(100);
+	come(101);
+	assert_int_equal(dropped(), 0);
+	pass(NOPAL_SECOND);
+	come(101);
+	assert_int_equal(rig.opener.delivered, 2);
+	assert_int_equal(dropped(), 1);
+	rig_close(&rig);
+}
+
+static void test_the_buffer_is_bounded(void **state)
+{
+	(void)state;
+	begin(BASE "fixed_rate_jitter { waiting = 3 }\n");
+	for (uint64_t number = 101; number < 106; number++)
+		come(number);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 3);
+	assert_int_equal(dropped(), 3);
+	pass(NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 3);
+	assert_on_time(2, 102);
+	rig_close(&rig);
+}
+
+/* Texts are of three bytes. */
+static void test_the_bytes_are_bounded(void **state)
+{
+	(void)state;
+	begin(BASE "fixed_rate_jitter { interval = 1ms buffer = 1KiB }\n");
+	for (uint64_t number = 101; number < 500; number++)
+		come(number);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive,
+			 1024 / 3);
+	assert_true(dropped() > 0);
+	pass(10 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 1024 / 3);
+	rig_close(&rig);
+}
+
+/* A sender that paused, and one that jumped: after so many strays, a new
+ * schedule. */
+static void test_strays_begin_a_new_schedule(void **state)
+{
+	(void)state;
+	begin(BASE "fixed_rate_jitter { restart = 3 }\n");
+	pass(2 * NOPAL_SECOND);
+	for (uint64_t number = 101; number < 107; number++) {
+		if (number == 103)
+			zero_ns = nopal_world_now(rig.world) + 60 * MS -
+				  3 * 20 * MS;
+		come(number);
+		pass(20 * MS);
+	}
+	pass(NOPAL_SECOND);
+	assert_int_equal(dropped(), 2);
+	assert_int_equal(rig.opener.delivered, 5);
+	for (uint32_t i = 1; i < 5; i++)
+		assert_on_time(i, 102 + i);
+	come(UINT64_C(1) << 40);
+	come(200000);
+	come(1);
+	assert_int_equal(dropped(), 4);
+	rig_close(&rig);
+}
+
+/* Any length of session: the schedule does not wander. */
+static void test_a_day_later(void **state)
+{
+	enum { DAY = 24 * 60 * 60 * 50, STEP = 10000 };
+
+	(void)state;
+	begin(JITTER);
+	pass(NOPAL_SECOND);
+	for (uint64_t number = 100 + 50; number < DAY; number += STEP) {
+		rig.opener.delivered = 0;
+		come(number);
+		pass((int64_t)STEP * 20 * MS);
+		assert_int_equal(rig.opener.delivered, 1);
+		assert_on_time(0, number);
+	}
+	rig_close(&rig);
+}
+
+static void test_what_waits_goes_when_the_peer_closed(void **state)
+{
+	(void)state;
+	begin(JITTER);
+	come(102);
+	come(101);
+	nopal_raise_PEER_CLOSED(rig.opener.session, rig.opener.session);
+	assert_int_equal(rig.opener.delivered, 3);
+	assert_delivered(&rig.opener, 1, 101);
+	rig_close(&rig);
+}
+
+/* ----------------------------------------------------------- across a network */
+
+enum { MANY = 400 };
+
+/* Sends one message in 20 ms; on the other side each is an exact number of
+ * intervals behind the first, and most arrive. */
+static void cross(const char *config, const char *link, uint32_t least)
+{
+	long first = -1;
+
+	rig_open(&rig, config, &(struct rig_options){ .link = link });
+	for (int i = 0; i < MANY; i++) {
+		char text[RIG_TEXT];
+
+		snprintf(text, sizeof(text), "%d", i);
+		assert_int_equal(rig_send(&rig, text), 0);
+		rig_run(&rig, 20 * MS);
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(rig.acceptor.delivered >= least);
+	for (uint32_t i = 0; i < rig.acceptor.delivered; i++) {
+		long number = strtol(rig.acceptor.text[i], NULL, 10);
+
+		if (!i)
+			first = number;
+		assert_in_range(rig.acceptor.delivered_ns[i] -
+					rig.acceptor.delivered_ns[0] -
+					(number - first) * 20 * MS + TICK_NS,
+				0, 2 * TICK_NS);
+	}
+	rig_close(&rig);
+}
+
+static void test_across_a_network(void **state)
+{
+	(void)state;
+	cross(JITTER, "delay 50ms 40ms loss 5% duplicate 3%", MANY * 8 / 10);
+	cross(JITTER, "delay 30ms 100ms distribution normal", MANY / 4);
+}
+
+static void test_with_order_and_parity(void **state)
+{
+	(void)state;
+	cross(BASE "sequenced_segments {}\nlossy_fifo { delay = 40ms }\n"
+		   "fixed_rate_jitter { interval = 20ms delay = 120ms }\n",
+	      "delay 30ms 15ms loss 5%", MANY * 9 / 10);
+	cross(BASE "sequenced_segments {}\nlossy_fifo { delay = 110ms }\n"
+		   "forward_error_correction { n = 4 k = 3 flush = 100ms }\n"
+		   "fixed_rate_jitter { interval = 20ms delay = 150ms }\n",
+	      "delay 30ms 15ms loss 3%", MANY * 97 / 100);
+	cross(BASE "sequenced_segments {}\npositive_ack { selective = on }\n"
+		   "duplicate_ack {}\nretransmit {}\nreliable_fifo {}\n"
+		   "fixed_rate_jitter { interval = 20ms delay = 400ms }\n",
+	      "delay 30ms loss 5%", MANY * 95 / 100);
+}
+
+static void test_needs_message_numbers(void **state)
+{
+	char text[2048];
+
+	(void)state;
+	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
+				"sequenced_segments {}\nfixed_rate_jitter {}\n",
+				text, sizeof(text)));
+	assert_non_null(strstr(text, "places in time"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_orders_in_time),
+		cmocka_unit_test(test_all_losses),
+		cmocka_unit_test(test_the_first_may_be_overtaken),
+		cmocka_unit_test(test_late_ones_are_dropped_and_counted),
+		cmocka_unit_test(test_duplicates_have_no_place),
+		cmocka_unit_test(test_the_buffer_is_bounded),
+		cmocka_unit_test(test_the_bytes_are_bounded),
+		cmocka_unit_test(test_strays_begin_a_new_schedule),
+		cmocka_unit_test(test_a_day_later),
+		cmocka_unit_test(test_what_waits_goes_when_the_peer_closed),
+		cmocka_unit_test(test_across_a_network),
+		cmocka_unit_test(test_with_order_and_parity),
+		cmocka_unit_test(test_needs_message_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "arrivals.h"
+
+#define MS NOPAL_MILLISECOND
+
+/* A timer fires in the tick of its time, or at the end of it. */
+enum { TICK_NS = 1024, MEDIA_HZ = 90000, MESSAGES = 5 };
+
+#define BASE "transport_driver {}\nfixed_size {}\n"
+static const char MEDIA[] =
+	BASE "timestamp_jitter { clock = 90000 delay = 60ms }\n";
+
+static struct rig rig;
+static const struct nopal_part *part;
+static int64_t zero_ns; /* when the timestamp `zero` is due */
+static uint64_t zero;
+
+static void nothing(void *user)
+{
+	(void)user;
+}
+
+/* Time goes on even where nothing is going to happen. */
+static void pass(int64_t duration_ns)
+{
+	nopal_sim_at(rig.world, nopal_world_now(rig.world) + duration_ns,
+		     nothing, NULL);
+	rig_run(&rig, duration_ns);
+}
+
+static void come(uint64_t timestamp)
+{
+	arrive_with(&rig.opener, part, &timestamp, 1);
+}
+
+static void begin(const char *config, uint64_t timestamp)
+{
+	rig_open(&rig, config, NULL);
+	part = rig_part(rig.opener.session, "timestamp_jitter");
+	pass(7 * MS);
+	zero = timestamp;
+	zero_ns = nopal_world_now(rig.world) + 60 * MS;
+	come(timestamp);
+}
+
+/* The text is the timestamp: due so much after the first as the clock says, to a
+ * tick of the timers, which is shorter than one of the clock. */
+static void assert_on_time(uint32_t place, uint64_t timestamp)
+{
+	int64_t due_ns =
+		zero_ns + (int64_t)(timestamp - zero) * NOPAL_SECOND / MEDIA_HZ;
+
+	assert_delivered(&rig.opener, place, timestamp);
+	assert_in_range(rig.opener.delivered_ns[place] - due_ns, 0,
+			TICK_NS + 1);
+}
+
+static int64_t counted(const char *name)
+{
+	return rig_shared(rig.opener.session, name);
+}
+
+/* All orders of irregular timestamps; two of them are one and the same. */
+static void test_all_orders_in_time(void **state)
+{
+	static const uint64_t ticks[MESSAGES] = { 0, 1, 1, 700, 4321 };
+	unsigned order[MESSAGES] = { 0, 1, 2, 3, 4 };
+
+	(void)state;
+	do {
+		begin(MEDIA, 5000);
+		for (unsigned i = 0; i < MESSAGES; i++) {
+			pass(3 * MS);
+			come(5000 + ticks[order[i]]);
+		}
+		pass(NOPAL_SECOND);
+		assert_int_equal(rig.opener.delivered, 1 + MESSAGES);
+		for (unsigned i = 0; i < MESSAGES; i++)
+			assert_on_time(1 + i, 5000 + ticks[i]);
+		rig_close(&rig);
+	} while (next_order(order, MESSAGES));
+}
+
+static void test_late_ones(void **state)
+{
+	(void)state;
+	begin(MEDIA, 90000);
+	pass(61 * MS);
+	come(90000 - 1);
+	come(90000 + 9000);
+	assert_int_equal(counted("jitter_dropped"), 1);
+	pass(NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 2);
+	assert_on_time(1, 99000);
+	rig_close(&rig);
+	begin(BASE "timestamp_jitter { clock = 90000 late = deliver }\n",
+	      90000);
+	pass(61 * MS);
+	come(90000 - 1);
+	assert_int_equal(rig.opener.delivered, 2);
+	assert_int_equal(counted("jitter_dropped"), 0);
+	assert_int_equal(counted("jitter_late"), 1);
+	come(90000 + 9000);
+	pass(NOPAL_SECOND);
+	assert_on_time(2, 99000);
+	rig_close(&rig);
+}
+
+/* The 32 bits wrap around, and the schedule does not wander in a day. */
+static void test_a_day_of_ticks(void **state)
+{
+	const uint64_t step = 7 * MEDIA_HZ + 1234;
+	uint64_t timestamp = UINT32_MAX - 100000;
+
+	(void)state;
+	begin(MEDIA, timestamp);
+	for (int i = 0; i < 10000; i++) {
+		int64_t due_ns;
+
+		timestamp += step;
+		due_ns = zero_ns + (int64_t)nopal_scale(timestamp - zero,
+							NOPAL_SECOND, MEDIA_HZ);
+		pass(due_ns - 30 * MS - nopal_world_now(rig.world));
+		rig.opener.delivered = 0;
+		come(timestamp & UINT32_MAX);
+		pass(40 * MS);
+		assert_int_equal(rig.opener.delivered, 1);
+		assert_in_range(rig.opener.delivered_ns[0] - due_ns + 1, 0,
+				TICK_NS + 2);
+	}
+	rig_close(&rig);
+}
+
+static void test_the_buffer_is_bounded(void **state)
+{
+	(void)state;
+	begin(BASE "timestamp_jitter { clock = 90000 waiting = 3 }\n", 1000);
+	for (uint64_t i = 1; i < 6; i++)
+		come(1000 + i);
+	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 3);
+	assert_int_equal(counted("jitter_dropped"), 3);
+	pass(NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 3);
+	rig_close(&rig);
+}
+
+/* A clock that jumps ahead, or back: nothing waits for ever, and after so many a
+ * new schedule begins. */
+static void test_jumps(void **state)
+{
+	(void)state;
+	for (int back = 0; back < 2; back++) {
+		uint64_t far = back ? UINT32_MAX / 2 + 5 : 100 * MEDIA_HZ;
+
+		begin(BASE "timestamp_jitter { clock = 90000 restart = 3 }\n",
+		      1000);
+		come(far);
+		come(far + 900);
+		assert_int_equal(counted("jitter_dropped"), 2);
+		zero_ns = nopal_world_now(rig.world) + 60 * MS;
+		zero = far + 1800;
+		come(far + 1800);
+		come(far + 2700);
+		pass(NOPAL_SECOND);
+		assert_int_equal(counted("jitter_dropped"), 2);
+		assert_int_equal(rig.opener.delivered, 3);
+		rig_close(&rig);
+	}
+}
+
+static void test_what_waits_goes_when_the_peer_closed(void **state)
+{
+	(void)state;
+	begin(MEDIA, 1000);
+	come(3000);
+	come(2000);
+	nopal_raise_PEER_CLOSED(rig.opener.session, rig.opener.session);
+	assert_int_equal(rig.opener.delivered, 3);
+	assert_delivered(&rig.opener, 1, 2000);
+	rig_close(&rig);
+}
+
+/* ----------------------------------------------------------- across a network */
+
+enum { MANY = 400 };
+
+static uint64_t draw(uint64_t *random)
+{
+	*random = *random * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return *random >> 40;
+}
+
+/* Sends at irregular times, with timestamps of the application's own or without;
+ * each delivery is as far from the first as the timestamps are. */
+static void cross(const char *config, const char *link, unsigned hz,
+		  uint32_t least)
+{
+	static int64_t mark_ns[MANY];
+	uint64_t random = 7, ticks = 1000;
+	long first = -1;
+
+	rig_open(&rig, config, &(struct rig_options){ .link = link });
+	for (int i = 0; i < MANY; i++) {
+		struct nopal_property property = {
+			nopal_property(rig.plan, "timestamp"), ticks
+		};
+		char text[RIG_TEXT];
+		int length = snprintf(text, sizeof(text), "%d", i);
+		int64_t gap_ns = (int64_t)(draw(&random) % 40) * MS;
+
+		assert_true(property.which);
+		mark_ns[i] = hz ? (int64_t)(ticks * NOPAL_SECOND / hz)
+				: nopal_world_now(rig.world);
+		assert_int_equal(nopal_send_with(rig.opener.session, text,
+						 (size_t)length, 0, &property,
+						 hz ? 1 : 0),
+				 0);
+		rig_run(&rig, gap_ns);
+		ticks += draw(&random) % (hz / 25 + 1);
+	}
+	rig_run(&rig, 2 * NOPAL_SECOND);
+
+	assert_true(rig.acceptor.delivered >= least);
+	for (uint32_t i = 0; i < rig.acceptor.delivered; i++) {
+		long number = strtol(rig.acceptor.text[i], NULL, 10);
+		int64_t tick_ns = NOPAL_SECOND / (hz ? hz : 1000000) + TICK_NS;
+
+		if (!i)
+			first = number;
+		assert_in_range(rig.acceptor.delivered_ns[i] -
+					rig.acceptor.delivered_ns[0] -
+					(mark_ns[number] - mark_ns[first]) +
+					tick_ns,
+				0, 2 * tick_ns);
+	}
+	rig_close(&rig);
+}
+
+static void test_the_senders_intervals(void **state)
+{
+	(void)state;
+	cross(BASE "timestamp_jitter { delay = 90ms }\n",
+	      "delay 50ms 40ms loss 5%", 0, MANY * 9 / 10);
+	cross(BASE "timestamp_jitter { delay = 20ms restart = 65536 }\n",
+	      "delay 50ms 40ms loss 5% duplicate 5%", 0, MANY / 4);
+	cross(BASE "sequenced_messages {}\nsequenced_segments {}\n"
+		   "lossy_fifo { delay = 80ms }\n"
+		   "forward_error_correction { n = 4 k = 3 flush = 80ms }\n"
+		   "timestamp_jitter { delay = 200ms }\ncheck_fifo {}\n",
+	      "delay 50ms 20ms loss 4%", 0, MANY * 97 / 100);
+}
+
+/* One that is resent comes after the time of those behind it: it is delivered
+ * late, and they are after it. */
+static void test_late_and_in_order(void **state)
+{
+	(void)state;
+	rig_open(&rig,
+		 BASE "sequenced_messages {}\nsequenced_segments {}\n"
+		      "retransmit {}\npositive_ack { selective = on }\n"
+		      "duplicate_ack {}\nrtt_estimation {}\nreliable_fifo {}\n"
+		      "timestamp_jitter { delay = 20ms late = deliver }\n"
+		      "check_fifo {}\n",
+		 &(struct rig_options){ .link = "delay 20ms loss 10%" });
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(rig_send(&rig, "x"), 0);
+		rig_run(&rig, 10 * MS);
+	}
+	rig_run(&rig, 10 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, MANY);
+	assert_true(rig_shared(rig.acceptor.session, "jitter_late") > 0);
+	rig_close(&rig);
+}
+
+/* Pictures of a film that is sent faster or slower than it runs. */
+static void test_the_mediums_own_clock(void **state)
+{
+	(void)state;
+	cross(BASE "timestamp_jitter { clock = 90000 delay = 2s }\n",
+	      "delay 50ms 40ms loss 5%", MEDIA_HZ, MANY / 2);
+	cross(BASE "timestamp_jitter { clock = 8000 delay = 2s }\n",
+	      "delay 50ms 40ms", 8000, MANY / 2);
+}
+
+static void test_refuses_company(void **state)
+{
+	char text[2048];
+
+	(void)state;
+	assert_true(rig_refused("transport_driver {}\ncoalesce {}\n"
+				"sequenced_messages {}\ntimestamp_jitter {}\n",
+				text, sizeof(text)));
+	assert_non_null(strstr(text, "first message"));
+	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
+				"sequenced_messages {}\ntimestamp_jitter {}\n"
+				"fixed_rate_jitter {}\n",
+				text, sizeof(text)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_orders_in_time),
+		cmocka_unit_test(test_late_ones),
+		cmocka_unit_test(test_a_day_of_ticks),
+		cmocka_unit_test(test_the_buffer_is_bounded),
+		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_what_waits_goes_when_the_peer_closed),
+		cmocka_unit_test(test_the_senders_intervals),
+		cmocka_unit_test(test_the_mediums_own_clock),
+		cmocka_unit_test(test_late_and_in_order),
+		cmocka_unit_test(test_refuses_company),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
