@@ -4,7 +4,8 @@
  *
  * Paper:     Hayden, The Ensemble System, 1998: checkers are layers too.
  * Differs:   a checker here takes no part: it holds nothing and stops nothing;
- *            a violation breaks the session and says what was seen.
+ *            a violation breaks the session and says what was seen.  What is out of
+ *            band has no place in the order.
  * Needs:     message_numbers|segment_numbers.
  * Provides:  checker.
  * Excludes:  nothing.
@@ -17,7 +18,8 @@
  */
 #include "microprotocol.h"
 
-enum { CHECK_FIFO_FIRST, CHECK_FIFO_NEXT }; /* attributes */
+/* attributes */
+enum { CHECK_FIFO_FIRST, CHECK_FIFO_NEXT, CHECK_FIFO_OUT_OF_BAND };
 
 struct check_fifo {
 	uint64_t next; /* one past the last number that was delivered */
@@ -32,6 +34,8 @@ check_fifo_on_msg_to_user(struct nopal_session *session,
 	uint64_t first = nopal_get(message, part, CHECK_FIFO_FIRST);
 	uint64_t next = nopal_get(message, part, CHECK_FIFO_NEXT);
 
+	if (nopal_get(message, part, CHECK_FIFO_OUT_OF_BAND))
+		return NOPAL_CONTINUE;
 	if (next <= first)
 		nopal_session_break(
 			session, NOPAL_RUNTIME_LIMIT,
@@ -64,6 +68,8 @@ static const struct nopal_relation check_fifo_needs[] = {
 static const struct nopal_attribute check_fifo_attributes[] = {
 	[CHECK_FIFO_FIRST] = { .name = "order_first", .access = NOPAL_READ },
 	[CHECK_FIFO_NEXT] = { .name = "order_next", .access = NOPAL_READ },
+	[CHECK_FIFO_OUT_OF_BAND] = { .name = "out_of_band",
+				     .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 

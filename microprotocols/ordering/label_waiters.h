@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * label_waiters.h -- messages that wait for others by their labels, as a receiver
+ * keeps them.
+ *
+ * A waiter hangs in one list for each label that it lacks; when a message with
+ * the label is delivered, the list is taken down, and who lacks nothing any more
+ * is ready.  All waiters are in a list by age, too.  The labels that were
+ * delivered last are remembered, in a ring.
+ */
+#ifndef NOPAL_LABEL_WAITERS_H
+#define NOPAL_LABEL_WAITERS_H
+
+#include "microprotocol.h"
+
+enum { LABEL_WAITERS_AFTER = 4 }; /* predecessors of one message */
+
+struct label_waiter;
+
+/* One label that a waiter lacks; in the list of all that lack it. */
+struct label_link {
+	struct label_link *next, *previous;
+	struct label_waiter *waiter;
+	uint64_t label; /* 0: not in use */
+};
+
+struct label_waiter {
+	struct label_waiter *older, *newer; /* or the next free one */
+	struct label_waiter
+		*after_it; /* ready: the next; given up: who asked */
+	struct nopal_handle message;
+	uint64_t label; /* its own, or 0 */
+	int64_t due_ns; /* it waits no longer */
+	unsigned lacks;
+	bool asked; /* somebody who is given up lacks it */
+	struct label_link link[LABEL_WAITERS_AFTER];
+};
+
+struct label_waiters {
+	struct nopal_map lacking; /* label -> first link */
+	struct nopal_map waiting; /* label -> waiter */
+	struct nopal_map known;	  /* delivered label -> its place in the ring */
+	uint32_t *delivered;	  /* the ring; made with the first label */
+	uint32_t next;
+	struct label_waiter *oldest, *newest, *free;
+	struct label_waiter *ready, *ready_last;
+	uint32_t count;
+};
+
+/* ------------------------------------------------------------- what is known */
+
+static inline bool label_is_known(const struct label_waiters *all,
+				  uint64_t label)
+{
+	return nopal_map_get(&all->known, label) != NULL;
+}
+
+/* Places are told apart by their addresses.  False: over budget. */
+static inline bool label_learn(struct nopal_session *session,
+			       struct label_waiters *all, uint32_t room,
+			       uint64_t label)
+{
+	uint32_t *place;
+
+	if (!all->delivered)
+		all->delivered =
+			nopal_alloc(session, room * sizeof(*all->delivered));
+	if (!all->delivered)
+		return false;
+	place = &all->delivered[all->next];
+	all->next = (all->next + 1) % room;
+	if (*place && nopal_map_get(&all->known, *place) == place)
+		nopal_map_take(&all->known, *place);
+	*place = (uint32_t)label;
+	return nopal_map_put(session, &all->known, label, place) == 0;
+}
+
+/* ------------------------------------------------------------------ the lists */
+
+static inline void label_list_add(struct label_waiters *all,
+				  struct label_waiter *waiter)
+{
+	waiter->older = all->newest;
+	waiter->newer = NULL;
+	if (all->newest)
+		all->newest->newer = waiter;
+	else
+		all->oldest = waiter;
+	all->newest = waiter;
+	all->count++;
+}
+
+static inline void label_list_remove(struct label_waiters *all,
+				     struct label_waiter *waiter)
+{
+	if (waiter->older)
+		waiter->older->newer = waiter->newer;
+	else
+		all->oldest = waiter->newer;
+	if (waiter->newer)
+		waiter->newer->older = waiter->older;
+	else
+		all->newest = waiter->older;
+	all->count--;
+}
+
+/* In front of the others that lack the label.  False: over budget. */
+static inline bool label_link_add(struct nopal_session *session,
+				  struct label_waiters *all,
+				  struct label_waiter *waiter, uint64_t label)
+{
+	struct label_link *link = &waiter->link[waiter->lacks];
+	struct label_link *first = nopal_map_get(&all->lacking, label);
+
+	if (nopal_map_put(session, &all->lacking, label, link) < 0)
+		return false;
+	*link = (struct label_link){ .next = first,
+				     .waiter = waiter,
+				     .label = label };
+	if (first)
+		first->previous = link;
+	waiter->lacks++;
+	return true;
+}
+
+/* The slot of the label is there, so that putting another value cannot fail. */
+static inline void label_link_remove(struct nopal_session *session,
+				     struct label_waiters *all,
+				     struct label_link *link)
+{
+	if (!link->label)
+		return;
+	if (link->next)
+		link->next->previous = link->previous;
+	if (link->previous) {
+		link->previous->next = link->next;
+	} else {
+		nopal_map_take(&all->lacking, link->label);
+		if (link->next)
+			nopal_map_put(session, &all->lacking, link->label,
+				      link->next);
+	}
+	link->label = 0;
+}
+
+/* ---------------------------------------------------------------- the waiters */
+
+/* Takes it out, wherever it hangs; the record is free again. */
+static inline void label_waiter_remove(struct nopal_session *session,
+				       struct label_waiters *all,
+				       struct label_waiter *waiter)
+{
+	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++)
+		label_link_remove(session, all, &waiter->link[i]);
+	if (waiter->label &&
+	    nopal_map_get(&all->waiting, waiter->label) == waiter)
+		nopal_map_take(&all->waiting, waiter->label);
+	label_list_remove(all, waiter);
+	waiter->newer = all->free;
+	all->free = waiter;
+}
+
+/* A waiter that lacks nothing yet; NULL: over budget. */
+static inline struct label_waiter *
+label_waiter_new(struct nopal_session *session, struct label_waiters *all,
+		 struct nopal_handle message, uint64_t label)
+{
+	struct label_waiter *waiter = all->free;
+
+	if (waiter)
+		all->free = waiter->newer;
+	else
+		waiter = nopal_alloc(session, sizeof(*waiter));
+	if (!waiter)
+		return NULL;
+	*waiter = (struct label_waiter){ .message = message, .label = label };
+	label_list_add(all, waiter);
+	if (label && nopal_map_put(session, &all->waiting, label, waiter) < 0) {
+		label_waiter_remove(session, all, waiter);
+		return NULL;
+	}
+	return waiter;
+}
+
+/* The label is delivered: who lacked nothing else is ready, the oldest first. */
+static inline void label_wake(struct label_waiters *all, uint64_t label)
+{
+	struct label_link *link = nopal_map_take(&all->lacking, label), *next;
+	struct label_waiter *woken = NULL, *last = NULL;
+
+	for (; link; link = next) {
+		struct label_waiter *waiter = link->waiter;
+
+		next = link->next;
+		link->label = 0;
+		if (--waiter->lacks || waiter->asked)
+			continue;
+		waiter->after_it = woken;
+		woken = waiter;
+		if (!last)
+			last = waiter;
+	}
+	if (!woken)
+		return;
+	if (all->ready)
+		all->ready_last->after_it = woken;
+	else
+		all->ready = woken;
+	all->ready_last = last;
+}
+
+/* The next that is ready, out of that list; NULL: none. */
+static inline struct label_waiter *label_ready(struct label_waiters *all)
+{
+	struct label_waiter *waiter = all->ready;
+
+	if (waiter)
+		all->ready = waiter->after_it;
+	return waiter;
+}
+
+/* A message that waits itself and that this one lacks, not asked for yet. */
+static inline struct label_waiter *
+label_lacked(const struct label_waiters *all, const struct label_waiter *waiter)
+{
+	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
+		struct label_waiter *lacked = NULL;
+
+		if (waiter->link[i].label)
+			lacked = nopal_map_get(&all->waiting,
+					       waiter->link[i].label);
+		if (lacked && !lacked->asked)
+			return lacked;
+	}
+	return NULL;
+}
+
+static inline void label_waiters_rest(struct nopal_session *session,
+				      struct label_waiters *all)
+{
+	nopal_map_rest(session, &all->lacking);
+	nopal_map_rest(session, &all->waiting);
+	while (all->free) {
+		struct label_waiter *waiter = all->free;
+
+		all->free = waiter->newer;
+		nopal_free(session, waiter);
+	}
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * out_of_band -- what cannot wait is delivered as it arrives, past any order.
+ *
+ * Whatever holds messages back for their order or their time keeps its place for
+ * it, so all others are delivered as if nothing had happened.  Where it shall also
+ * be first to leave, the application says `urgent` as well.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
+ * Differs:   overrides the holds of all orders and jitter buffers, not of one.
+ * Needs:     nothing.
+ * Provides:  out_of_band.
+ * Excludes:  coalesce (a segment has the properties of its first message only).
+ * Handles:   MSG_FROM_NET.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      out_of_band, 1 byte, on data: not 0, it is.
+ * Shares:    nothing.
+ * Parameters: nothing.
+ */
+#include "microprotocol.h"
+
+enum { OUT_OF_BAND_MARK }; /* attributes */
+
+static enum nopal_verdict out_of_band_on_from_net(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_message *message)
+{
+	if (nopal_get(message, part, OUT_OF_BAND_MARK))
+		nopal_message_deliver(session, message);
+	return NOPAL_CONTINUE;
+}
+
+/* Flow control counts a message before it is consumed. */
+static const struct nopal_binding out_of_band_bindings[] = {
+	NOPAL_ON(MSG_FROM_NET, out_of_band_on_from_net,
+		 .before = "order|partial_order|jitter",
+		 .after = "flow_control"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_out_of_band = {
+	.abi = NOPAL_ABI,
+	.name = "out_of_band",
+	.family = "ordering",
+	.summary =
+		"what cannot wait is delivered as it arrives, past any order",
+	.provides =
+		(const struct nopal_role[]){ { "out_of_band", true }, { 0 } },
+	.excludes =
+		(const struct nopal_relation[]){
+			{ "coalesce", "a segment has the properties of its "
+				      "first message only" },
+			{ 0 } },
+	.attributes =
+		(const struct nopal_attribute[]){
+			[OUT_OF_BAND_MARK] = { .name = "out_of_band",
+					       .access = NOPAL_PROPERTY,
+					       .wire_bytes = 1,
+					       .kinds = NOPAL_DATA,
+					       .doc = "not 0: delivered as it "
+						      "arrives" },
+			{ 0 } },
+	.bindings = out_of_band_bindings,
+};

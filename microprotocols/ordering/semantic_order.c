@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * semantic_order -- deliver a message after those that it says it follows.
+ *
+ * The application gives a message a label, and names the labels of up to four
+ * predecessors; one of them may be sent later.  The receiver delivers a message
+ * in the turn in which the last of its predecessors was delivered, or at once:
+ * what is not named is not waited for.
+ *
+ *   sent:      1    2 after 1    3    4 after 2, 3
+ *   arrives:   2, 3, 1, 4        2 waits for 1; 3 goes at once; 4 goes at once
+ *   delivered: 3, 1, 2, 4
+ *
+ * Where what is missing does not come, or not for long, a message goes after
+ * `delay` (`patience` where somebody resends), and before it those of its
+ * predecessors that have come and wait themselves.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
+ * Differs:   names at most four predecessors; refuses a label that is in use
+ *            (EEXIST), and predecessors that would wait for the message itself
+ *            (ELOOP); every wait is bounded, and ends when the peer closes.
+ * Needs:     nothing.
+ * Provides:  partial_order (exclusive).
+ * Excludes:  order (it relates all messages already); coalesce (a segment has
+ *            the labels of its first message only).
+ * Handles:   MSG_FROM_USER, MSG_FROM_NET, MSG_TO_USER, PEER_CLOSED, TURN_END.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     deliver: until the named predecessors were delivered.
+ * Wire:      label, 4 bytes, and after, 4 bytes, on data; after_2, after_3,
+ *            after_4, 4 bytes each, where they are on: 8 to 20 bytes, in every
+ *            segment.
+ * Shares:    reads reliability_unmet (optional, 0): 1, what is missing will come.
+ * Parameters: after_2 (default on): a second predecessor travels;
+ *            after_3 (default off): a third one;
+ *            after_4 (default off): a fourth one;
+ *            labels (default 1024): of sent messages and their predecessors that
+ *            are remembered; a message may name none that is older;
+ *            delay (default 100ms): how long a message waits where nobody resends;
+ *            patience (default 30s): where somebody does;
+ *            waiting (default 1024): messages that may wait.
+ */
+#include "label_graph.h"
+#include "label_waiters.h"
+
+struct semantic_order_parameters {
+	int64_t travels[LABEL_GRAPH_AFTER]; /* the first one always does */
+	int64_t labels, delay_ns, patience_ns, waiting;
+};
+
+/* attributes */
+enum {
+	SEMANTIC_ORDER_LABEL,
+	SEMANTIC_ORDER_AFTER, /* and those behind it */
+	SEMANTIC_ORDER_AFTER_2,
+	SEMANTIC_ORDER_AFTER_3,
+	SEMANTIC_ORDER_AFTER_4,
+};
+enum { SEMANTIC_ORDER_UNMET };	 /* shared variables */
+enum { SEMANTIC_ORDER_OVERDUE }; /* timers */
+enum {
+	SEMANTIC_ORDER_WIRE_BYTES = 4,
+	/* The receiver remembers so many times the labels that a sender may
+	 * name: messages overtake each other. */
+	SEMANTIC_ORDER_MEMORY = 2,
+};
+
+struct semantic_order {
+	struct label_graph sent;
+	struct label_waiters arrived;
+	bool busy; /* it delivers: who comes back finds the lists as they are */
+};
+
+/* --------------------------------------------------------------------- sending */
+
+/* Why the message cannot be sent, or 0. */
+static int semantic_order_judge(struct nopal_session *session,
+				const struct nopal_part *part,
+				const struct nopal_message *message)
+{
+	const struct semantic_order_parameters *set = nopal_parameters(part);
+	struct semantic_order *self = nopal_state(session, part);
+	uint64_t label = nopal_get(message, part, SEMANTIC_ORDER_LABEL);
+	uint64_t after[LABEL_GRAPH_AFTER];
+
+	for (unsigned i = 0; i < LABEL_GRAPH_AFTER; i++) {
+		after[i] = nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
+		if (after[i] > UINT32_MAX ||
+		    (after[i] && i && !set->travels[i]))
+			return -EINVAL;
+	}
+	if (label > UINT32_MAX)
+		return -EINVAL;
+	if (!label) /* nobody can wait for it */
+		return 0;
+	return label_graph_send(session, &self->sent, (uint32_t)set->labels,
+				label, after);
+}
+
+static enum nopal_verdict
+semantic_order_on_from_user(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    struct nopal_message *message)
+{
+	int error = semantic_order_judge(session, part, message);
+
+	if (!error)
+		return NOPAL_CONTINUE;
+	nopal_message_refuse(session, message, error);
+	return NOPAL_STOP;
+}
+
+/* ------------------------------------------------------------------ delivering */
+
+/* The record is free before the message goes: a delivery may come back to this
+ * session. */
+static void semantic_order_deliver(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   struct label_waiter *waiter)
+{
+	struct semantic_order *self = nopal_state(session, part);
+	struct nopal_message *message =
+		nopal_message_find(session, waiter->message);
+
+	label_waiter_remove(session, &self->arrived, waiter);
+	if (message)
+		nopal_message_release(session, part, message);
+}
+
+static void semantic_order_drain(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	struct semantic_order *self = nopal_state(session, part);
+	struct label_waiter *waiter;
+	bool busy = self->busy;
+
+	self->busy = true;
+	while (!busy && (waiter = label_ready(&self->arrived)) != NULL)
+		semantic_order_deliver(session, part, waiter);
+	self->busy = busy;
+}
+
+/* It has waited long enough for what has not come; what has come, and waits
+ * itself, goes before it.  A stack through the waiters: the last one asked for is
+ * on top. */
+static void semantic_order_give_up(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   struct label_waiter *waiter)
+{
+	struct semantic_order *self = nopal_state(session, part);
+	struct label_waiter *top = waiter;
+
+	self->busy = true;
+	top->asked = true;
+	top->after_it = NULL;
+	while (top) {
+		struct label_waiter *lacked = label_lacked(&self->arrived, top);
+
+		if (lacked) {
+			lacked->asked = true;
+			lacked->after_it = top;
+			top = lacked;
+			continue;
+		}
+		waiter = top;
+		top = top->after_it;
+		semantic_order_deliver(session, part, waiter);
+		self->busy = false;
+		semantic_order_drain(session, part);
+		self->busy = true;
+	}
+	self->busy = false;
+}
+
+static void semantic_order_watch(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	const struct semantic_order *self = nopal_state(session, part);
+
+	if (self->arrived.oldest)
+		nopal_timer_start(session, part, SEMANTIC_ORDER_OVERDUE,
+				  self->arrived.oldest->due_ns);
+}
+
+static void semantic_order_when_overdue(struct nopal_session *session,
+					const struct nopal_part *part)
+{
+	struct semantic_order *self = nopal_state(session, part);
+
+	while (!self->busy && self->arrived.oldest &&
+	       self->arrived.oldest->due_ns <= session->now_ns)
+		semantic_order_give_up(session, part, self->arrived.oldest);
+	semantic_order_watch(session, part);
+}
+
+/* --------------------------------------------------------------------- arriving */
+
+/* Names what the message lacks; false: over budget. */
+static bool semantic_order_lack(struct nopal_session *session,
+				const struct nopal_part *part,
+				const struct nopal_message *message,
+				struct label_waiter *waiter)
+{
+	struct semantic_order *self = nopal_state(session, part);
+
+	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
+		uint64_t label =
+			nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
+		bool known = !label || label_is_known(&self->arrived, label);
+
+		for (unsigned j = 0; j < waiter->lacks; j++)
+			known |= waiter->link[j].label == label;
+		if (!known &&
+		    !label_link_add(session, &self->arrived, waiter, label))
+			return false;
+	}
+	return true;
+}
+
+static bool semantic_order_is_free(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   const struct nopal_message *message)
+{
+	const struct semantic_order *self = nopal_state(session, part);
+
+	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
+		uint64_t label =
+			nopal_get(message, part, SEMANTIC_ORDER_AFTER + i);
+
+		if (label && !label_is_known(&self->arrived, label))
+			return false;
+	}
+	return true;
+}
+
+/* Keeps a message that lacks others; where there is no room, the one that waits
+ * the longest goes. */
+static bool semantic_order_keep(struct nopal_session *session,
+				const struct nopal_part *part,
+				const struct nopal_message *message)
+{
+	const struct semantic_order_parameters *set = nopal_parameters(part);
+	struct semantic_order *self = nopal_state(session, part);
+	bool unmet = nopal_shared(session, part, SEMANTIC_ORDER_UNMET) != 0;
+	struct label_waiter *waiter;
+
+	if (self->arrived.count >= set->waiting && !self->busy)
+		semantic_order_give_up(session, part, self->arrived.oldest);
+	waiter = label_waiter_new(
+		session, &self->arrived, message->handle,
+		nopal_get(message, part, SEMANTIC_ORDER_LABEL));
+	if (!waiter || !semantic_order_lack(session, part, message, waiter))
+		return false;
+	waiter->due_ns =
+		session->now_ns + (unmet ? set->patience_ns : set->delay_ns);
+	if (!nopal_timer_running(session, part, SEMANTIC_ORDER_OVERDUE))
+		semantic_order_watch(session, part);
+	return true;
+}
+
+static enum nopal_verdict
+semantic_order_on_from_net(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_message *message)
+{
+	if (message->delivered ||
+	    semantic_order_is_free(session, part, message)) {
+		nopal_message_release(session, part, message);
+		semantic_order_drain(session, part);
+		return NOPAL_CONTINUE;
+	}
+	if (semantic_order_keep(session, part, message))
+		return NOPAL_CONTINUE;
+	nopal_session_break(session, NOPAL_RESOURCE,
+			    "no room for a message that waits for others");
+	return NOPAL_STOP;
+}
+
+/* The application gets it next; who waits for it goes after that. */
+static enum nopal_verdict
+semantic_order_on_to_user(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_message *message)
+{
+	const struct semantic_order_parameters *set = nopal_parameters(part);
+	struct semantic_order *self = nopal_state(session, part);
+	uint64_t label = nopal_get(message, part, SEMANTIC_ORDER_LABEL);
+
+	if (!label)
+		return NOPAL_CONTINUE;
+	if (!label_learn(session, &self->arrived,
+			 SEMANTIC_ORDER_MEMORY * (uint32_t)set->labels, label))
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to remember a label");
+	label_wake(&self->arrived, label);
+	return NOPAL_CONTINUE;
+}
+
+/* For what somebody else delivered in this turn. */
+static enum nopal_verdict
+semantic_order_on_turn_end(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_session *subject)
+{
+	(void)subject;
+	semantic_order_drain(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+semantic_order_on_peer_closed(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_session *subject)
+{
+	struct semantic_order *self = nopal_state(session, part);
+
+	(void)subject;
+	while (!self->busy && self->arrived.oldest)
+		semantic_order_give_up(session, part, self->arrived.oldest);
+	return NOPAL_CONTINUE;
+}
+
+static void semantic_order_rest(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	struct semantic_order *self = nopal_state(session, part);
+
+	label_waiters_rest(session, &self->arrived);
+}
+
+#define SEMANTIC_ORDER_PARAMETER(key, field, measure, first, low, high, text,  \
+				 ...)                                          \
+	{                                                                      \
+		.name = key, .unit = measure,                                  \
+		.offset = offsetof(struct semantic_order_parameters, field),   \
+		.initial = first, .least = low, .most = high, .doc = text,     \
+		__VA_ARGS__                                                    \
+	}
+
+static const struct nopal_parameter semantic_order_table[] = {
+	SEMANTIC_ORDER_PARAMETER("after_2", travels[1], NOPAL_SWITCH, "on",
+				 NULL, NULL, "a second predecessor travels",
+				 .wire = true),
+	SEMANTIC_ORDER_PARAMETER("after_3", travels[2], NOPAL_SWITCH, "off",
+				 NULL, NULL, "a third one", .wire = true),
+	SEMANTIC_ORDER_PARAMETER("after_4", travels[3], NOPAL_SWITCH, "off",
+				 NULL, NULL, "a fourth one", .wire = true),
+	SEMANTIC_ORDER_PARAMETER("labels", labels, NOPAL_COUNT, "1024", "16",
+				 "65536", "labels that are remembered",
+				 .wire = true),
+	SEMANTIC_ORDER_PARAMETER("delay", delay_ns, NOPAL_TIME, "100ms", "0ms",
+				 "5s",
+				 "how long a message waits where nobody "
+				 "resends"),
+	SEMANTIC_ORDER_PARAMETER("patience", patience_ns, NOPAL_TIME, "30s",
+				 "1ms", "1h", "the same where somebody does"),
+	SEMANTIC_ORDER_PARAMETER("waiting", waiting, NOPAL_COUNT, "1024", "1",
+				 "65536", "messages that may wait"),
+	{ 0 },
+};
+
+#define SEMANTIC_ORDER_PREDECESSOR(key, ...)                                   \
+	{                                                                      \
+		.name = key, .access = NOPAL_PROPERTY,                         \
+		.wire_bytes = SEMANTIC_ORDER_WIRE_BYTES, .kinds = NOPAL_DATA,  \
+		.doc = "label of a message that goes before; 0: of none",      \
+		__VA_ARGS__                                                    \
+	}
+
+static const struct nopal_attribute semantic_order_attributes[] = {
+	[SEMANTIC_ORDER_LABEL] = { .name = "label",
+				   .access = NOPAL_PROPERTY,
+				   .wire_bytes = SEMANTIC_ORDER_WIRE_BYTES,
+				   .kinds = NOPAL_DATA,
+				   .doc = "by which others name it, 32 bits; "
+					  "0: nobody does" },
+	[SEMANTIC_ORDER_AFTER] = SEMANTIC_ORDER_PREDECESSOR("after"),
+	[SEMANTIC_ORDER_AFTER_2] =
+		SEMANTIC_ORDER_PREDECESSOR("after_2", .when = "after_2"),
+	[SEMANTIC_ORDER_AFTER_3] =
+		SEMANTIC_ORDER_PREDECESSOR("after_3", .when = "after_3"),
+	[SEMANTIC_ORDER_AFTER_4] =
+		SEMANTIC_ORDER_PREDECESSOR("after_4", .when = "after_4"),
+	{ 0 },
+};
+
+static const struct nopal_binding semantic_order_bindings[] = {
+	NOPAL_ON(MSG_FROM_USER, semantic_order_on_from_user,
+		 .before = "message_segments|message_numbers"),
+	NOPAL_ON(MSG_FROM_NET, semantic_order_on_from_net),
+	NOPAL_ON(MSG_TO_USER, semantic_order_on_to_user),
+	NOPAL_ON(PEER_CLOSED, semantic_order_on_peer_closed),
+	NOPAL_ON(TURN_END, semantic_order_on_turn_end),
+	{ 0 },
+};
+
+static const struct nopal_relation semantic_order_excludes[] = {
+	{ "order", "it relates all messages already" },
+	{ "coalesce", "a segment has the labels of its first message only" },
+	{ 0 },
+};
+
+static const struct nopal_shared semantic_order_shared[] = {
+	[SEMANTIC_ORDER_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+				   "1: what is missing will come" },
+	{ 0 },
+};
+
+static const struct nopal_hold semantic_order_holds[] = {
+	{ "the named predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA,
+	  false },
+	{ 0 },
+};
+
+static const struct nopal_timer semantic_order_timers[] = {
+	[SEMANTIC_ORDER_OVERDUE] = { "overdue", semantic_order_when_overdue },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_semantic_order = {
+	.abi = NOPAL_ABI,
+	.name = "semantic_order",
+	.family = "ordering",
+	.summary = "deliver a message after those that it says it follows",
+	.provides =
+		(const struct nopal_role[]){ { "partial_order", true }, { 0 } },
+	.excludes = semantic_order_excludes,
+	.parameters_size = sizeof(struct semantic_order_parameters),
+	.parameters = semantic_order_table,
+	.attributes = semantic_order_attributes,
+	.shared = semantic_order_shared,
+	.holds = semantic_order_holds,
+	.timers = semantic_order_timers,
+	.bindings = semantic_order_bindings,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct semantic_order),
+	.rest = semantic_order_rest,
+};
