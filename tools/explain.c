@@ -32,6 +32,9 @@ struct explain_promise {
 static const struct explain_promise explain_promises[] = {
 	{ "reliable",
 	  (const struct explain_case[]){
+		  { "partial_reliability", "yes, but",
+		    "every message arrives, unless its deadline or its "
+		    "attempts end first" },
 		  { "reliability", "yes",
 		    "every message arrives, or the session says that it gave "
 		    "up" },
@@ -44,6 +47,8 @@ static const struct explain_promise explain_promises[] = {
 		  { "lossy_order", "yes",
 		    "in the order of sending, with gaps" },
 		  { "order", "yes", "in the order of sending" },
+		  { "partial_order", "partly",
+		    "after the messages that a message names" },
 		  { NULL, "no", "as messages arrive" } } },
 	{ "late data",
 	  (const struct explain_case[]){
