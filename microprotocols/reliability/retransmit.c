@@ -28,8 +28,8 @@
  * Needs:     acknowledgement, segment_numbers.
  * Provides:  reliability.
  * Excludes:  lossy_order (what it skips would be sent again for nothing).
- * Handles:   SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            SEGMENT_RECEIVED, SEGMENT_ABANDONED, TURN_END.
+ * Handles:   SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_RESEND, SEGMENT_LOST,
+ *            SEGMENT_TIMEOUT, SEGMENT_RECEIVED, SEGMENT_ABANDONED, TURN_END.
  * Raises:    SEGMENT_RESEND, SESSION_BROKEN.
  * Holds:     send, done, deallocate: keeps the segment until the peer has it.
  * Wire:      nothing.
@@ -54,6 +54,7 @@ enum { RETRANSMIT_ALWAYS, RETRANSMIT_UNREPAIRED, RETRANSMIT_NEVER }; /* arq */
 struct retransmit {
 	struct nopal_queue again;   /* of which copies may leave */
 	struct nopal_queue missing; /* and may be repaired yet */
+	bool asking;		    /* it is this part that asks for a resend */
 };
 
 /* shared variables */
@@ -97,6 +98,29 @@ static enum nopal_verdict retransmit_on_send(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+static void retransmit_again(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     struct nopal_segment *segment)
+{
+	struct retransmit *self = nopal_state(session, part);
+
+	self->asking = true;
+	nopal_segment_resend(session, part, segment);
+	self->asking = false;
+}
+
+/* What another asks for, as a probe, leaves, too. */
+static enum nopal_verdict retransmit_on_resend(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_segment *segment)
+{
+	const struct retransmit *self = nopal_state(session, part);
+
+	if (!self->asking)
+		nopal_release(session, part, segment, NOPAL_SEND);
+	return NOPAL_CONTINUE;
+}
+
 static void retransmit_ask(struct nopal_session *session,
 			   const struct nopal_part *part,
 			   struct nopal_segment *segment)
@@ -104,7 +128,7 @@ static void retransmit_ask(struct nopal_session *session,
 	const struct retransmit_parameters *set = nopal_parameters(part);
 
 	nopal_set(segment, part, RETRANSMIT_COPIES, (uint64_t)set->copies);
-	nopal_segment_resend(session, part, segment);
+	retransmit_again(session, part, segment);
 }
 
 static bool retransmit_may_be_repaired(struct nopal_session *session,
@@ -210,7 +234,7 @@ static void retransmit_when_copy(struct nopal_session *session,
 		    segment->last || !copies)
 			continue;
 		nopal_set(segment, part, RETRANSMIT_COPIES, copies - 1);
-		nopal_segment_resend(session, part, segment);
+		retransmit_again(session, part, segment);
 	}
 }
 
@@ -276,6 +300,8 @@ static const struct nopal_binding retransmit_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, retransmit_on_to_net,
 		 .before = "window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, retransmit_on_send),
+	NOPAL_ON(SEGMENT_RESEND, retransmit_on_resend,
+		 .before = "rate_mechanism|window_mechanism"),
 	NOPAL_ON(SEGMENT_LOST, retransmit_on_lost),
 	NOPAL_ON(SEGMENT_TIMEOUT, retransmit_on_timeout),
 	NOPAL_ON(SEGMENT_RECEIVED, retransmit_on_settled),

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rack_detection -- what left before something that arrived is lost, in time.
+ *
+ * With the newest of the departures that arrived, N, one that left before it is
+ * lost when so much has passed since it left as N took to be acknowledged, and
+ * the window for reordering more:
+ *
+ *   left            N left       N acknowledged
+ *    |---- window ---->|              |
+ *    |-------- round trip of N ------>|---- window ---->| lost
+ *
+ * So few that overtook it are enough, with a timer in place of more of them
+ * (early retransmit), and many are no proof where the path reorders.  The window
+ * is nothing while no reordering was seen and three have overtaken one, or such a
+ * loss is being mended; else it is a quarter of the least round trip, or how far
+ * the path was seen to reorder and a quarter more: by how much the round trip of
+ * one that came late was longer than N's.  After 16 rounds with losses and no such
+ * sight that is forgotten.
+ *
+ * Paper:     RFC 8985, sections 5 and 6; Bridges et al., CTP, ToN 2007, section
+ *            III.B.
+ * Differs:   each departure has a number of its own, so a resend is judged as any
+ *            other; the window grows to what was seen, not by trial, and without
+ *            DSACK: what was given up too soon is known when what arrives is
+ *            older than the resend; probes at the tail are tail_probe's.
+ * Needs:     acknowledgement, rtt.
+ * Provides:  loss_detection.
+ * Excludes:  duplicate_ack (one judge is enough).
+ * Handles:   ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED.
+ * Raises:    SEGMENT_LOST.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    reads minimum_rtt_ns.
+ * Parameters: threshold (default 3): departures that overtook one, at which no
+ *            window is needed where nothing reorders.
+ */
+#include "microprotocol.h"
+
+struct rack_detection_parameters {
+	int64_t threshold;
+};
+
+enum { RACK_DETECTION_AGAIN, RACK_DETECTION_LEFT_NS }; /* attributes */
+/* shared variables */
+enum { RACK_DETECTION_MINIMUM };
+enum { RACK_DETECTION_JUDGE }; /* timers */
+
+enum {
+	RACK_DETECTION_WINDOW_PART = 4, /* RFC 8985, section 6.2, step 4 */
+	RACK_DETECTION_PERSIST = 16,	/* the same */
+};
+
+struct rack_detection {
+	/* the newest departure that arrived */
+	uint64_t newest;
+	int64_t rtt_ns; /* until its acknowledgement */
+
+	uint64_t before;       /* `newest` until this ack */
+	int64_t before_rtt_ns; /* its round trip */
+	bool complete;	       /* that ack told of all arrivals */
+	bool selective;	       /* the peer reports what lies above the floor */
+	struct nopal_handle floor; /* segment at it, as of the last ack */
+
+	uint32_t above;	 /* arrived beyond the oldest that is open */
+	uint64_t mended; /* packets below left before the last loss was found */
+	bool reorders;	 /* it was seen that the path does */
+	int64_t late_ns; /* by how much */
+	uint32_t persist; /* rounds with losses until that is forgotten */
+};
+
+/* -------------------------------------------------------------- what arrived */
+
+static enum nopal_verdict rack_detection_on_ack(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_ack *ack)
+{
+	struct rack_detection *self = nopal_state(session, part);
+
+	self->before = self->newest;
+	self->before_rtt_ns = self->rtt_ns;
+	if (ack->largest <= self->newest || ack->largest_sent_ns < 0)
+		return NOPAL_CONTINUE;
+	self->newest = ack->largest;
+	self->rtt_ns = session->now_ns - ack->largest_sent_ns;
+	return NOPAL_CONTINUE;
+}
+
+/* It left at `left_ns`, before something that arrived earlier. */
+static void rack_detection_late(struct nopal_session *session,
+				struct rack_detection *self, int64_t left_ns)
+{
+	int64_t late_ns = session->now_ns - left_ns - self->before_rtt_ns;
+
+	self->reorders = true;
+	self->persist = RACK_DETECTION_PERSIST;
+	if (late_ns > self->late_ns)
+		self->late_ns = late_ns;
+}
+
+/* Where nothing that left after the loss was found can be what arrived, the
+ * departure that was given up did. */
+static enum nopal_verdict
+rack_detection_on_received(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_segment *segment)
+{
+	struct rack_detection *self = nopal_state(session, part);
+
+	if (nopal_get(segment, part, RACK_DETECTION_AGAIN) > self->newest) {
+		rack_detection_late(session, self,
+				    (int64_t)nopal_get(segment, part,
+						       RACK_DETECTION_LEFT_NS));
+		return NOPAL_CONTINUE;
+	}
+	nopal_set(segment, part, RACK_DETECTION_LEFT_NS, 0);
+	if (segment->packet_number > nopal_oldest_departure(session))
+		self->above++;
+	if (segment->departures == 1 && self->complete &&
+	    segment->packet_number < self->before)
+		rack_detection_late(session, self, segment->departed_ns);
+	return NOPAL_CONTINUE;
+}
+
+/* ----------------------------------------------------------------- judgement */
+
+/* From a departure until it is lost. */
+static int64_t rack_detection_wait(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	const struct rack_detection_parameters *set = nopal_parameters(part);
+	const struct rack_detection *self = nopal_state(session, part);
+	int64_t quarter_ns =
+		nopal_shared(session, part, RACK_DETECTION_MINIMUM) /
+		RACK_DETECTION_WINDOW_PART;
+	int64_t late_ns =
+		self->late_ns + self->late_ns / RACK_DETECTION_WINDOW_PART;
+
+	if (!self->reorders && (self->above >= (uint64_t)set->threshold ||
+				self->newest < self->mended))
+		return self->rtt_ns;
+	return self->rtt_ns + (late_ns > quarter_ns ? late_ns : quarter_ns);
+}
+
+/* The first loss of a round trip. */
+static void rack_detection_note_loss(struct nopal_session *session,
+				     struct rack_detection *self)
+{
+	if (self->newest < self->mended)
+		return;
+	self->mended = nopal_next_packet_number(session);
+	if (self->persist && --self->persist == 0)
+		self->late_ns = 0;
+}
+
+static void rack_detection_lost(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_segment *segment)
+{
+	rack_detection_note_loss(session, nopal_state(session, part));
+	nopal_set(segment, part, RACK_DETECTION_AGAIN,
+		  nopal_next_packet_number(session));
+	nopal_set(segment, part, RACK_DETECTION_LEFT_NS,
+		  (uint64_t)segment->departed_ns);
+	nopal_segment_settle(session, segment);
+	nopal_raise_SEGMENT_LOST(session, segment);
+}
+
+/* Departures are in the order of their times: the walk ends at the first that may
+ * still come, and settled ones are not met again. */
+static void rack_detection_judge_all(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	const struct rack_detection *self = nopal_state(session, part);
+	int64_t wait_ns = rack_detection_wait(session, part);
+
+	for (uint64_t at = nopal_oldest_departure(session); at < self->newest;
+	     at++) {
+		const struct nopal_departure *departure =
+			nopal_departure_find(session, at);
+		struct nopal_segment *segment;
+
+		if (!departure || !departure->open)
+			continue;
+		segment = nopal_segment_find(session, departure->segment);
+		if (!segment)
+			continue;
+		if (departure->time_ns + wait_ns > session->now_ns) {
+			nopal_timer_start(session, part, RACK_DETECTION_JUDGE,
+					  departure->time_ns + wait_ns);
+			return;
+		}
+		rack_detection_lost(session, part, segment);
+	}
+	nopal_timer_stop(session, part, RACK_DETECTION_JUDGE);
+}
+
+/* Without a full report only the segment at the floor is known to be missing, and
+ * packet numbers tell how many have overtaken it at most. */
+static void rack_detection_judge_floor(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	const struct rack_detection_parameters *set = nopal_parameters(part);
+	struct rack_detection *self = nopal_state(session, part);
+	const struct nopal_departure *departure;
+	struct nopal_segment *segment;
+	int64_t until_ns;
+
+	if (!self->floor.generation)
+		return;
+	segment = nopal_segment_find(session, self->floor);
+	if (!segment || segment->packet_number >= self->newest)
+		return;
+	departure = nopal_departure_find(session, segment->packet_number);
+	if (!departure || !departure->open)
+		return;
+	self->above = (uint32_t)set->threshold;
+	if (self->newest < segment->packet_number + self->above)
+		self->above = 0;
+	until_ns = departure->time_ns + rack_detection_wait(session, part);
+	if (until_ns <= session->now_ns)
+		rack_detection_lost(session, part, segment);
+	else
+		nopal_timer_start(session, part, RACK_DETECTION_JUDGE,
+				  until_ns);
+}
+
+static enum nopal_verdict
+rack_detection_on_processed(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    struct nopal_ack *ack)
+{
+	struct rack_detection *self = nopal_state(session, part);
+
+	self->selective |= ack->selective;
+	self->complete = ack->selective;
+	self->floor = ack->floor_segment;
+	if (ack->selective)
+		rack_detection_judge_all(session, part);
+	else
+		rack_detection_judge_floor(session, part);
+	if (nopal_oldest_departure(session) > self->newest)
+		self->above = 0;
+	return NOPAL_CONTINUE;
+}
+
+/* No ack came to judge by. */
+static void rack_detection_when_judge(struct nopal_session *session,
+				      const struct nopal_part *part)
+{
+	const struct rack_detection *self = nopal_state(session, part);
+
+	if (self->selective)
+		rack_detection_judge_all(session, part);
+	else
+		rack_detection_judge_floor(session, part);
+}
+
+static const struct nopal_parameter rack_detection_table[] = {
+	{ .name = "threshold",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct rack_detection_parameters, threshold),
+	  .initial = "3", /* RFC 8985, section 6.2: DupThresh */
+	  .least = "1",
+	  .most = "1000",
+	  .doc = "departures that overtook one, at which no window is needed" },
+	{ 0 },
+};
+
+static const struct nopal_binding rack_detection_bindings[] = {
+	NOPAL_ON(ACK_FROM_NET, rack_detection_on_ack),
+	NOPAL_ON(SEGMENT_RECEIVED, rack_detection_on_received),
+	NOPAL_ON(ACK_PROCESSED, rack_detection_on_processed,
+		 .before = "congestion_policy"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_rack_detection = {
+	.abi = NOPAL_ABI,
+	.name = "rack_detection",
+	.family = "status",
+	.summary = "what left before something that arrived is lost, in time",
+	.provides = (const struct nopal_role[]){ { "loss_detection", false },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "it judges what was acknowledged" },
+			{ "rtt", "its window is a part of the round trip" },
+			{ 0 } },
+	.excludes =
+		(const struct nopal_relation[]){
+			{ "duplicate_ack", "one judge of losses is enough" },
+			{ 0 } },
+	.parameters_size = sizeof(struct rack_detection_parameters),
+	.parameters = rack_detection_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[RACK_DETECTION_AGAIN] = { .name = "found_lost_at",
+						   .access = NOPAL_WRITE,
+						   .kinds = NOPAL_CARRIED,
+						   .doc = "first packet number "
+							  "after its loss was "
+							  "found" },
+			[RACK_DETECTION_LEFT_NS] = { .name = "late_left_ns",
+						     .access = NOPAL_WRITE,
+						     .kinds = NOPAL_CARRIED,
+						     .doc = "when what was "
+							    "taken for lost "
+							    "had left; 0 at "
+							    "SEGMENT_RECEIVED: "
+							    "it was" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[RACK_DETECTION_MINIMUM] = { "minimum_rtt_ns",
+						     NOPAL_READ, 0,
+						     "the least one" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[RACK_DETECTION_JUDGE] = { "judge",
+						   rack_detection_when_judge },
+			{ 0 } },
+	.bindings = rack_detection_bindings,
+	.raises = (const char *const[]){ "SEGMENT_LOST", NULL },
+	.state_size = sizeof(struct rack_detection),
+};

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tail_probe -- what left last is sent once more when no ack tells of it.
+ *
+ * Behind the last segments of a train nothing comes that could overtake them: the
+ * peer has no reason to report, and their loss would wait for a timeout.  So after
+ * two round trips without progress and departures the newest that is outstanding
+ * leaves again.  Its ack says what is missing, and loss detection does the rest.
+ * One probe: then the timeout.
+ *
+ *   7 ------>   8 --- x   9 --- x
+ *   <-- ack 7
+ *   (two round trips)
+ *   9 again ------->
+ *   <-- ack of 9, a hole at 8: lost
+ *
+ * Where the probe is what arrived, the network lost the first copy, and no loss
+ * is reported for it: that is told as a mark.
+ *
+ * Paper:     RFC 8985, section 7; Flach et al., Reducing web latency: the virtue
+ *            of gentle aggression, SIGCOMM 2013.
+ * Differs:   resends always, and never new data, which would have left by itself.
+ * Needs:     acknowledgement, loss_detection, rtt, retransmit.
+ * Provides:  tail_probe (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SEND_SEGMENT, SEGMENT_RECEIVED, ACK_PROCESSED.
+ * Raises:    SEGMENT_RESEND, CONGESTION_MARKED.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    reads smoothed_rtt_ns.
+ * Parameters: delay (default 25ms): how long the peer may sit on the ack of a
+ *            single segment.
+ */
+#include "microprotocol.h"
+
+struct tail_probe_parameters {
+	int64_t delay_ns;
+};
+
+enum { TAIL_PROBE_SMOOTHED }; /* shared variables */
+enum { TAIL_PROBE_DUE };      /* timers */
+enum { TAIL_PROBE_ROUND_TRIPS = 2 };
+
+struct tail_probe {
+	int64_t since_ns; /* when something left or was acknowledged last */
+	uint64_t probe;	  /* packet number of the probe that is out; 0: none */
+	uint32_t asked;	  /* number of the segment that is to be it */
+	bool filled;	  /* it is what arrived */
+};
+
+/* The newest data that is outstanding; NULL: none is. */
+static struct nopal_segment *tail_probe_newest(struct nopal_session *session)
+{
+	uint64_t oldest = nopal_oldest_departure(session);
+	uint64_t at = nopal_next_packet_number(session);
+
+	while (at-- > oldest) {
+		const struct nopal_departure *departure =
+			nopal_departure_find(session, at);
+		struct nopal_segment *segment;
+
+		if (!departure || !departure->open)
+			continue;
+		segment = nopal_segment_find(session, departure->segment);
+		if (segment && !segment->kind)
+			return segment;
+	}
+	return NULL;
+}
+
+/* When the probe is due, if the ack of what is out may not be delayed. */
+static int64_t tail_probe_due(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	const struct tail_probe *self = nopal_state(session, part);
+
+	return self->since_ns +
+	       TAIL_PROBE_ROUND_TRIPS *
+		       nopal_shared(session, part, TAIL_PROBE_SMOOTHED);
+}
+
+/* The timer is not moved with every departure; it looks when it fires. */
+static void tail_probe_watch(struct nopal_session *session,
+			     const struct nopal_part *part, int64_t due_ns)
+{
+	if (nopal_shared(session, part, TAIL_PROBE_SMOOTHED) &&
+	    !nopal_timer_running(session, part, TAIL_PROBE_DUE))
+		nopal_timer_start(session, part, TAIL_PROBE_DUE, due_ns);
+}
+
+static enum nopal_verdict tail_probe_on_send(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_segment *segment)
+{
+	struct tail_probe *self = nopal_state(session, part);
+
+	self->since_ns = session->now_ns;
+	if (self->asked == segment->number) {
+		self->asked = 0;
+		self->probe = segment->packet_number;
+		return NOPAL_CONTINUE;
+	}
+	self->probe = 0;
+	tail_probe_watch(session, part, tail_probe_due(session, part));
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict tail_probe_on_received(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct tail_probe *self = nopal_state(session, part);
+
+	if (self->probe && segment->packet_number == self->probe)
+		self->filled = true;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict tail_probe_on_processed(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_ack *ack)
+{
+	struct tail_probe *self = nopal_state(session, part);
+	bool marked = self->filled && ack->largest >= self->probe;
+
+	if (!ack->newly_acked_segments)
+		return NOPAL_CONTINUE;
+	self->since_ns = session->now_ns;
+	self->probe = 0;
+	self->filled = false;
+	if (nopal_oldest_departure(session) < nopal_next_packet_number(session))
+		tail_probe_watch(session, part, tail_probe_due(session, part));
+	else
+		nopal_timer_stop(session, part, TAIL_PROBE_DUE);
+	if (marked)
+		nopal_raise_CONGESTION_MARKED(session, session);
+	return NOPAL_CONTINUE;
+}
+
+static void tail_probe_when_due(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	const struct tail_probe_parameters *set = nopal_parameters(part);
+	struct tail_probe *self = nopal_state(session, part);
+	struct nopal_segment *newest = tail_probe_newest(session);
+	int64_t due_ns = tail_probe_due(session, part);
+
+	if (!newest || self->probe || newest->wanted)
+		return;
+	if (nopal_oldest_departure(session) + 1 >=
+	    nopal_next_packet_number(session))
+		due_ns += set->delay_ns;
+	if (due_ns > session->now_ns) {
+		tail_probe_watch(session, part, due_ns);
+		return;
+	}
+	self->asked = newest->number;
+	nopal_segment_resend(session, part, newest);
+}
+
+static const struct nopal_parameter tail_probe_table[] = {
+	{ .name = "delay",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct tail_probe_parameters, delay_ns),
+	  .initial = "25ms",
+	  .least = "0ms",
+	  .most = "1s",
+	  .doc = "how long the peer may sit on the ack of a single segment" },
+	{ 0 },
+};
+
+static const struct nopal_binding tail_probe_bindings[] = {
+	NOPAL_ON(SEND_SEGMENT, tail_probe_on_send),
+	NOPAL_ON(SEGMENT_RECEIVED, tail_probe_on_received),
+	NOPAL_ON(ACK_PROCESSED, tail_probe_on_processed,
+		 .after = "loss_detection"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_tail_probe = {
+	.abi = NOPAL_ABI,
+	.name = "tail_probe",
+	.family = "status",
+	.summary = "what left last is sent once more when no ack tells of it",
+	.provides =
+		(const struct nopal_role[]){ { "tail_probe", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement", "its ack is what a probe is for" },
+			{ "loss_detection",
+			  "what the ack of a probe shows must be judged" },
+			{ "rtt", "it waits two round trips" },
+			{ "retransmit", "it lets the probe leave" },
+			{ 0 } },
+	.parameters_size = sizeof(struct tail_probe_parameters),
+	.parameters = tail_probe_table,
+	.shared =
+		(const struct nopal_shared[]){
+			[TAIL_PROBE_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ,
+						  0, "a round trip" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[TAIL_PROBE_DUE] = { "due", tail_probe_when_due },
+			{ 0 } },
+	.bindings = tail_probe_bindings,
+	.raises = (const char *const[]){ "SEGMENT_RESEND", "CONGESTION_MARKED",
+					 NULL },
+	.state_size = sizeof(struct tail_probe),
+};

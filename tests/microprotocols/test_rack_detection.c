@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* test_rack_detection -- losses are found by time: early where few overtake, and
+ * never for long where the path reorders. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "segments.h"
+
+#define OTHERS                                                                 \
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
+	"retransmit {}\nrack_detection {}\nrtt_estimation {}\na_tap {}\n"
+static const char CUMULATIVE[] = OTHERS "positive_ack {}\n";
+static const char SELECTIVE[] = OTHERS "positive_ack { selective = on }\n";
+static const char UNRELIABLE[] =
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	"rack_detection {}\nrtt_estimation {}\n"
+	"positive_ack { selective = on }\na_tap {}\n";
+
+static void open_measured(struct rig *rig, const char *config)
+{
+	rig_open(rig, config, &(struct rig_options){ .link = "delay 10ms" });
+	for (int i = 0; i < 4; i++)
+		rig_send(rig, "x");
+	rig_run(rig, NOPAL_SECOND);
+	assert_int_equal(rig->acceptor.delivered, 4);
+}
+
+/* Sends `count` at once and loses those of the mask. */
+static void lose(struct rig *rig, const char *config, const char *mask,
+		 unsigned count)
+{
+	char words[64];
+
+	open_measured(rig, config);
+	snprintf(words, sizeof(words), "delay 10ms loss mask %s", mask);
+	rig_change(rig, words);
+	for (unsigned i = 0; i < count; i++)
+		rig_send(rig, "x");
+}
+
+static void recover(const char *config, const char *mask, uint32_t losses)
+{
+	struct rig rig;
+
+	lose(&rig, config, mask, 20);
+	rig_run(&rig, 120 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), losses);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
+	assert_int_equal(rig.acceptor.delivered, 24);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 24);
+	rig_close(&rig);
+}
+
+static void test_losses_are_found_and_mended_without_a_timeout(void **state)
+{
+	(void)state;
+	recover(CUMULATIVE, "0x1", 1);
+	recover(CUMULATIVE, "0x10", 1);
+	recover(SELECTIVE, "0x1", 1);
+	recover(SELECTIVE, "0x5555", 8);
+	recover(SELECTIVE, "0xffff", 16);
+}
+
+/* One arrival is enough, a quarter of a round trip later: nothing waits for a
+ * third that does not come. */
+static void test_few_overtakers_and_time_are_enough(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	lose(&rig, SELECTIVE, "0x1", 2);
+	rig_run(&rig, 21 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);
+	rig_run(&rig, 5 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 1);
+	rig_run(&rig, 11 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.acceptor.delivered, 6);
+	rig_close(&rig);
+}
+
+static void test_three_overtakers_need_no_time(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	lose(&rig, SELECTIVE, "0x1", 4);
+	rig_run(&rig, 21 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 1);
+	rig_close(&rig);
+}
+
+/* A resend that is lost is found as any departure is. */
+static void test_a_lost_resend_is_found(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	lose(&rig, SELECTIVE, "0x11", 4); /* the fifth to leave is the resend */
+	rig_run(&rig, 25 * NOPAL_MILLISECOND);
+	for (int i = 0; i < 4; i++)
+		rig_send(&rig, "x");
+	rig_run(&rig, 60 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 2);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
+	assert_int_equal(rig.acceptor.delivered, 12);
+	rig_close(&rig);
+}
+
+static void test_where_nobody_resends_a_loss_is_missing(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	lose(&rig, UNRELIABLE, "0x5", 20);
+	rig_run(&rig, 200 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 2);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 2);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 22);
+	rig_close(&rig);
+}
+
+static void flow(struct rig *rig, int count)
+{
+	for (int i = 0; i < count; i++) {
+		rig_send(rig, "x");
+		rig_run(rig, NOPAL_MILLISECOND / 4);
+	}
+}
+
+/* Losses that were found after the path was learned, of a steady flow that loses
+ * nothing. */
+static uint64_t needless(const char *link)
+{
+	struct rig rig;
+	uint64_t learning, all;
+
+	rig_open(&rig, SELECTIVE, &(struct rig_options){ .link = link });
+	flow(&rig, 2000);
+	learning = nopal_session_counters(rig.opener.session)->segments_lost;
+	flow(&rig, 2000);
+	all = nopal_session_counters(rig.opener.session)->segments_lost;
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 4000);
+	assert_int_equal(
+		nopal_session_counters(rig.opener.session)->segments_timeout,
+		0);
+	rig_close(&rig);
+	return all - learning;
+}
+
+static void test_a_path_that_reorders_costs_no_resends(void **state)
+{
+	(void)state;
+	assert_int_equal(needless("delay 20ms 4ms"), 0);
+	assert_int_equal(needless("delay 20ms 9ms"), 0);
+}
+
+/* One in ten jumps the whole delay: all others are late by a half round trip. */
+static void test_far_overtakers_are_learned(void **state)
+{
+	(void)state;
+	assert_in_range(needless("delay 20ms reorder 10%"), 0, 100);
+}
+
+static void test_losses_on_a_path_that_reorders(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, SELECTIVE,
+		 &(struct rig_options){ .link = "delay 20ms 4ms loss 2%" });
+	flow(&rig, 4000);
+	rig_run(&rig, 2 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 4000);
+	/* about eighty of data are lost, and some of their resends */
+	assert_in_range(
+		nopal_session_counters(rig.opener.session)->segments_lost, 50,
+		400);
+	rig_close(&rig);
+}
+
+/* An ack of nothing, a stale floor segment, a largest that never left. */
+static void test_strange_acks_find_nothing(void **state)
+{
+	struct nopal_ack ack = { .largest = 2, .selective = true };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, CUMULATIVE,
+		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
+	for (int i = 0; i < 10; i++)
+		rig_send(&rig, "x");
+	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
+	ack.floor_segment = (struct nopal_handle){ 12345, 77 };
+	ack.selective = false;
+	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
+	ack = (struct nopal_ack){ .largest = 9,
+				  .largest_sent_ns = -1,
+				  .selective = true };
+	nopal_raise_ACK_FROM_NET(rig.opener.session, &ack);
+	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 0);
+	rig_close(&rig);
+}
+
+static void test_one_judge_is_enough(void **state)
+{
+	char text[1024];
+
+	(void)state;
+	assert_true(rig_refused(OTHERS "positive_ack {}\nduplicate_ack {}\n",
+				text, sizeof(text)));
+	assert_non_null(strstr(text, "duplicate_ack"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_losses_are_found_and_mended_without_a_timeout),
+		cmocka_unit_test(test_few_overtakers_and_time_are_enough),
+		cmocka_unit_test(test_three_overtakers_need_no_time),
+		cmocka_unit_test(test_a_lost_resend_is_found),
+		cmocka_unit_test(test_where_nobody_resends_a_loss_is_missing),
+		cmocka_unit_test(test_a_path_that_reorders_costs_no_resends),
+		cmocka_unit_test(test_far_overtakers_are_learned),
+		cmocka_unit_test(test_losses_on_a_path_that_reorders),
+		cmocka_unit_test(test_strange_acks_find_nothing),
+		cmocka_unit_test(test_one_judge_is_enough),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
