@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source_quench -- a receiver that holds too much asks the sender for less.
+ *
+ * While what it holds (whole messages that arrived and were not consumed) is above
+ * the mark, what arrives is answered by a quench, at most one a round trip.  At
+ * the sender each is a mark of congestion: policies reduce as for a loss, and
+ * nothing has to be lost for it.  It asks; that nothing overflows is the matter of
+ * flow control.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b): policies by ICMP
+ *            source quench; RFC 792, source quench.
+ * Differs:   comes from the receiver, before anything is dropped; no gateway can
+ *            say it (RFC 6633).
+ * Needs:     congestion_policy.
+ * Provides:  congestion_marks.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_FROM_NET, SEGMENT_VERIFIED, MSG_FROM_NET, MSG_CONSUMED,
+ *            TURN_END.
+ * Raises:    CONGESTION_MARKED.
+ * Holds:     nothing.
+ * Wire:      kind quench (its number, 4).
+ * Shares:    reads smoothed_rtt_ns (optional, 0).
+ * Parameters: mark (default 1MiB): bytes held, above which it quenches;
+ *            interval (default 100ms): between quenches, where no round trip is
+ *            known.
+ */
+#include "microprotocol.h"
+
+enum { SOURCE_QUENCH_CHARGE };	 /* attributes */
+enum { SOURCE_QUENCH_SMOOTHED }; /* shared variables */
+enum { SOURCE_QUENCH_QUENCH };	 /* kinds */
+enum { SOURCE_QUENCH_NUMBER_BYTES = 4 };
+
+struct source_quench_parameters {
+	int64_t mark, interval_ns;
+};
+
+struct source_quench {
+	int64_t held_bytes;
+	int64_t next_ns; /* no quench before */
+	uint32_t sent;	 /* quenches; the number of the last */
+	uint32_t heard;	 /* the largest number */
+	bool arrived;	 /* something did in this turn */
+};
+
+/* ------------------------------------------------------------- the sender */
+
+/* One that comes twice or late was heeded already. */
+static enum nopal_verdict source_quench_on_quench(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	struct source_quench *self = nopal_state(session, part);
+	struct nopal_reader reader = {
+		.at = segment->body.bytes,
+		.end = segment->body.bytes + segment->body.length,
+	};
+	uint32_t number =
+		(uint32_t)nopal_read(&reader, SOURCE_QUENCH_NUMBER_BYTES);
+
+	if (!nopal_read_complete(&reader) || number == self->heard ||
+	    number - self->heard > INT32_MAX)
+		return NOPAL_CONTINUE;
+	self->heard = number;
+	nopal_raise_CONGESTION_MARKED(session, session);
+	return NOPAL_CONTINUE;
+}
+
+/* ----------------------------------------------------------- the receiver */
+
+static enum nopal_verdict
+source_quench_on_verified(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct source_quench *self = nopal_state(session, part);
+
+	(void)segment;
+	self->arrived = true;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+source_quench_on_message(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_message *message)
+{
+	struct source_quench *self = nopal_state(session, part);
+
+	nopal_set(message, part, SOURCE_QUENCH_CHARGE, message->length);
+	self->held_bytes += (int64_t)message->length;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+source_quench_on_consumed(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_message *message)
+{
+	struct source_quench *self = nopal_state(session, part);
+
+	self->held_bytes -=
+		(int64_t)nopal_get(message, part, SOURCE_QUENCH_CHARGE);
+	nopal_set(message, part, SOURCE_QUENCH_CHARGE, 0);
+	return NOPAL_CONTINUE;
+}
+
+static void source_quench_send(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	const struct source_quench_parameters *set = nopal_parameters(part);
+	struct source_quench *self = nopal_state(session, part);
+	int64_t rtt_ns = nopal_shared(session, part, SOURCE_QUENCH_SMOOTHED);
+	struct nopal_writer writer = { 0 };
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, SOURCE_QUENCH_QUENCH,
+				  SOURCE_QUENCH_NUMBER_BYTES, &writer.start);
+
+	if (!segment)
+		return;
+	writer.at = writer.start;
+	writer.end = writer.start + SOURCE_QUENCH_NUMBER_BYTES;
+	nopal_write(&writer, ++self->sent, SOURCE_QUENCH_NUMBER_BYTES);
+	nopal_control_send(session, segment, SOURCE_QUENCH_NUMBER_BYTES);
+	self->next_ns = session->now_ns + (rtt_ns ? rtt_ns : set->interval_ns);
+}
+
+static enum nopal_verdict
+source_quench_on_turn_end(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_session *subject)
+{
+	const struct source_quench_parameters *set = nopal_parameters(part);
+	struct source_quench *self = nopal_state(session, part);
+	bool arrived = self->arrived;
+
+	(void)subject;
+	self->arrived = false;
+	if (arrived && self->held_bytes > set->mark &&
+	    session->now_ns >= self->next_ns && nopal_session_is_open(session))
+		source_quench_send(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter source_quench_table[] = {
+	{ .name = "mark",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct source_quench_parameters, mark),
+	  .initial = "1MiB",
+	  .least = "1KiB",
+	  .most = "1GiB",
+	  .doc = "bytes held, above which it quenches" },
+	{ .name = "interval",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct source_quench_parameters, interval_ns),
+	  .initial = "100ms",
+	  .least = "1ms",
+	  .most = "10s",
+	  .doc = "between quenches, where no round trip is known" },
+	{ 0 },
+};
+
+static const struct nopal_binding source_quench_bindings[] = {
+	NOPAL_ON(SEGMENT_FROM_NET, source_quench_on_quench,
+		 .kinds = NOPAL_OWN_KIND + SOURCE_QUENCH_QUENCH),
+	NOPAL_ON(SEGMENT_VERIFIED, source_quench_on_verified,
+		 .before = "message_segments"),
+	/* A message that an order discards was charged, and is credited. */
+	NOPAL_ON(MSG_FROM_NET, source_quench_on_message, .before = "order"),
+	NOPAL_ON(MSG_CONSUMED, source_quench_on_consumed),
+	NOPAL_ON(TURN_END, source_quench_on_turn_end),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_source_quench = {
+	.abi = NOPAL_ABI,
+	.name = "source_quench",
+	.family = "status",
+	.summary = "a receiver that holds too much asks the sender for less",
+	.provides = (const struct nopal_role[]){ { "congestion_marks", false },
+						 { 0 } },
+	.needs = (const struct nopal_relation[]){ { "congestion_policy",
+						    "somebody must send less" },
+						  { 0 } },
+	.parameters_size = sizeof(struct source_quench_parameters),
+	.parameters = source_quench_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[SOURCE_QUENCH_CHARGE] = { .name = "quench_charge",
+						   .access = NOPAL_WRITE,
+						   .doc = "bytes that the "
+							  "message holds" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[SOURCE_QUENCH_SMOOTHED] = { "smoothed_rtt_ns",
+						     NOPAL_READ_OPTIONAL, 0,
+						     "a round trip" },
+			{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[SOURCE_QUENCH_QUENCH] = { "quench", NOPAL_KIND_CONTROL,
+						   "asks for less" },
+			{ 0 } },
+	.bindings = source_quench_bindings,
+	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },
+	.state_size = sizeof(struct source_quench),
+};
