@@ -145,7 +145,7 @@ static void test_lost_edges_stop_nobody(void **state)
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct rig rig;
 
-		rig_open(&rig, BASE FLOW "on }\n" RELIABLY,
+		rig_open(&rig, BASE FLOW "on }\na_witness {}\n" RELIABLY,
 			 &(struct rig_options){
 				 .link = "rate 20mbit delay 5ms 4ms loss 30% "
 					 "reorder 20% duplicate 10%",
