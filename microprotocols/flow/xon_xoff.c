@@ -455,7 +455,7 @@ const struct nopal_microprotocol nopal_xon_xoff = {
 			[XON_XOFF_XOFF] = { "xoff", NOPAL_KIND_CONTROL,
 					    "stop first departures" },
 			[XON_XOFF_XON] = { "xon", NOPAL_KIND_CONTROL, "go on" },
-			[XON_XOFF_PROBE] = { "flow_probe", NOPAL_KIND_CONTROL,
+			[XON_XOFF_PROBE] = { "probe", NOPAL_KIND_CONTROL,
 					     "a suspended sender asks" },
 			{ 0 } },
 	.holds = (const struct nopal_hold[]){ { "the peer's xon", NOPAL_SEND,
