@@ -93,6 +93,23 @@ static void test_three_overtakers_need_no_time(void **state)
 	rig_close(&rig);
 }
 
+/* While one loss is mended, the next that left before that needs no time either. */
+static void test_in_recovery_one_overtaker_is_enough(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	lose(&rig, SELECTIVE, "0x11", 4);
+	rig_run(&rig, NOPAL_MILLISECOND);
+	rig_send(&rig, "x"); /* lost */
+	rig_send(&rig, "x");
+	rig_run(&rig, 19500 * NOPAL_MICROSECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 1);
+	rig_run(&rig, NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 2);
+	rig_close(&rig);
+}
+
 /* A resend that is lost is found as any departure is. */
 static void test_a_lost_resend_is_found(void **state)
 {
@@ -166,6 +183,54 @@ static void test_far_overtakers_are_learned(void **state)
 	assert_in_range(needless("delay 20ms reorder 10%"), 0, 100);
 }
 
+/* Loses the first of two; was it found a quarter of a round trip after the ack?
+ * Not before, in any case. */
+static bool found_soon(struct rig *rig)
+{
+	uint32_t before = rig_count(&rig->opener, NOPAL_SEGMENT_LOST), after;
+
+	rig_change(rig, "delay 10ms loss mask 0x1");
+	rig_send(rig, "x");
+	rig_send(rig, "x");
+	rig_run(rig, 24 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig->opener, NOPAL_SEGMENT_LOST), before);
+	rig_run(rig, 2 * NOPAL_MILLISECOND);
+	after = rig_count(&rig->opener, NOPAL_SEGMENT_LOST);
+	rig_run(rig, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig->opener, NOPAL_SEGMENT_LOST),
+			 before + 1);
+	return after != before;
+}
+
+/* One that came late makes it wait, until sixteen rounds with losses are over. */
+static void test_what_was_seen_is_forgotten(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	open_measured(&rig, SELECTIVE);
+	for (int i = 0; i < 5; i++)
+		assert_true(found_soon(&rig));
+	rig_change(&rig, "delay 14ms");
+	rig_send(&rig, "x");
+	rig_change(&rig, "delay 10ms");
+	rig_send(&rig, "x");
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	rig_change(&rig, "delay 18ms");
+	rig_send(&rig, "x");
+	rig_change(&rig, "delay 10ms");
+	rig_send(&rig, "x");
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	for (int i = 0; i < 15; i++)
+		assert_false(found_soon(&rig));
+	found_soon(&rig);
+	assert_true(found_soon(&rig));
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
+	rig_close(&rig);
+}
+
 static void test_losses_on_a_path_that_reorders(void **state)
 {
 	struct rig rig;
@@ -224,10 +289,12 @@ int main(void)
 			test_losses_are_found_and_mended_without_a_timeout),
 		cmocka_unit_test(test_few_overtakers_and_time_are_enough),
 		cmocka_unit_test(test_three_overtakers_need_no_time),
+		cmocka_unit_test(test_in_recovery_one_overtaker_is_enough),
 		cmocka_unit_test(test_a_lost_resend_is_found),
 		cmocka_unit_test(test_where_nobody_resends_a_loss_is_missing),
 		cmocka_unit_test(test_a_path_that_reorders_costs_no_resends),
 		cmocka_unit_test(test_far_overtakers_are_learned),
+		cmocka_unit_test(test_what_was_seen_is_forgotten),
 		cmocka_unit_test(test_losses_on_a_path_that_reorders),
 		cmocka_unit_test(test_strange_acks_find_nothing),
 		cmocka_unit_test(test_one_judge_is_enough),
