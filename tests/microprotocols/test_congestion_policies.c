@@ -9,7 +9,7 @@
 #define LINK_LOSS                                                              \
 	"fwd: rate 20mbit delay 30ms limit 100 loss 0.2% rev: delay 30ms"
 
-enum { LINK_BPS = 20000000 };
+enum { LINK_BPS = 20000000, POLICY_TEXT = 256 };
 
 static const struct policy {
 	const char *text;
@@ -85,12 +85,80 @@ static void test_goes_on_after_an_outage(void **state)
 	}
 }
 
+/* ---------------------------------------------------------------------- marks */
+
+/* Says that there is congestion with each ack that met more than 12 ms of queue, as
+ * a queue that marks would. */
+enum { MARKER_LATEST, MARKER_LEAST };
+#define MARKER_QUEUE_NS (12 * NOPAL_MILLISECOND)
+
+static enum nopal_verdict a_marker_on_ack(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_ack *ack)
+{
+	int64_t latest = nopal_shared(session, part, MARKER_LATEST);
+	int64_t least = nopal_shared(session, part, MARKER_LEAST);
+
+	if (ack->largest_is_new && latest > least + MARKER_QUEUE_NS)
+		nopal_raise_CONGESTION_MARKED(session, session);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_microprotocol a_marker = {
+	.abi = NOPAL_ABI,
+	.name = "a_marker",
+	.family = "status",
+	.summary = "marks as a queue that grows would",
+	.provides = (const struct nopal_role[]){ { "congestion_marks", true },
+						 { 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[MARKER_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
+					    "met a queue" },
+			[MARKER_LEAST] = { "minimum_rtt_ns", NOPAL_READ, 0,
+					   "met none" },
+			{ 0 } },
+	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(ACK_FROM_NET, a_marker_on_ack, .after = "rtt"),
+			{ 0 } },
+};
+
+/* What they say comes before anything gets lost: the queue does not fill. */
+static void test_marks_keep_the_queue_short(void **state)
+{
+	(void)state;
+	rig_add(&a_marker);
+	for (size_t i = 0; i < POLICIES; i++) {
+		char text[POLICY_TEXT];
+		int64_t percent, queue_ms;
+
+		snprintf(text, sizeof(text), "%s\na_marker {}",
+			 policies[i].text);
+		bottleneck_open(text, LINK);
+		bottleneck_run(10 * NOPAL_SECOND);
+		bottleneck_run(10 * NOPAL_SECOND);
+		percent = bottleneck_percent(LINK_BPS);
+		queue_ms = bottleneck_mean_queue_ns() / NOPAL_MILLISECOND;
+		print_message("%s\n\t%lld %%, %lld ms of queue, %llu drops\n",
+			      policies[i].text, (long long)percent,
+			      (long long)queue_ms,
+			      (unsigned long long)bottleneck_dropped());
+		assert_in_range(percent, 60, 100);
+		assert_in_range(queue_ms, 0, 12);
+		assert_int_equal(bottleneck_dropped(), 0);
+		bottleneck_close();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fills_the_link),
 		cmocka_unit_test(test_goes_on_through_loss),
 		cmocka_unit_test(test_goes_on_after_an_outage),
+		cmocka_unit_test(test_marks_keep_the_queue_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
