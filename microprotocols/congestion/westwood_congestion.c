@@ -13,10 +13,11 @@
  *            2004; Mascolo et al., TCP Westwood, MobiCom 2001.  As a policy:
  *            Bridges et al., CTP, ToN 2007, section III.D (b).
  * Differs:   the threshold is set once more when a recovery ends, from what was
- *            learned in it, for the filter lags behind slow start (so does
- *            Linux); a sample in which the application limits counts only where
- *            it is above the estimate; before the first sample a loss halves; a
- *            mark of congestion counts as a loss.
+ *            learned in it, for the filter lags behind slow start; the window
+ *            then grows up to it, not in one burst.  A sample in which the
+ *            application limits counts only where it is above the estimate;
+ *            before the first sample a loss halves; a mark of congestion counts as
+ *            a loss.
  * Needs:     acknowledgement, rtt, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
@@ -195,8 +196,7 @@ westwood_congestion_on_ack(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	westwood_congestion_sample(session, part, ack->newly_acked_bytes);
 	if (loss_epoch_ends(session, &westwood->epoch))
-		nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW,
-			    westwood_congestion_judge(session, part));
+		westwood_congestion_judge(session, part);
 	else if (!westwood->epoch.recovering &&
 		 !nopal_shared(session, part, WESTWOOD_CONGESTION_APP_LIMITED))
 		westwood_congestion_grow(session, part,
