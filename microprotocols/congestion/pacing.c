@@ -39,7 +39,8 @@ struct pacing_parameters {
 };
 
 struct pacing {
-	int64_t window_bytes, srtt_ns; /* that the rate was computed from */
+	/* What the rate was computed from. */
+	int64_t window_bytes, srtt_ns, gain_ppm;
 };
 
 static int64_t pacing_gain(struct nopal_session *session,
@@ -62,18 +63,19 @@ static enum nopal_verdict pacing_on_turn_end(struct nopal_session *session,
 	struct pacing *pacing = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, PACING_WINDOW);
 	int64_t srtt = nopal_shared(session, part, PACING_SRTT);
+	int64_t gain = pacing_gain(session, part);
 	uint64_t rate;
 
 	(void)subject;
-	if (srtt <= 0 ||
-	    (window == pacing->window_bytes && srtt == pacing->srtt_ns))
+	if (srtt <= 0 || (window == pacing->window_bytes &&
+			  srtt == pacing->srtt_ns && gain == pacing->gain_ppm))
 		return NOPAL_CONTINUE;
 	pacing->window_bytes = window;
 	pacing->srtt_ns = srtt;
+	pacing->gain_ppm = gain;
 	rate = nopal_scale((uint64_t)window, PACING_BYTE_BITS_NS,
 			   (uint64_t)srtt);
-	rate = nopal_scale(rate, (uint64_t)pacing_gain(session, part),
-			   PACING_MILLION);
+	rate = nopal_scale(rate, (uint64_t)gain, PACING_MILLION);
 	nopal_share(session, part, PACING_RATE,
 		    rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
 	return NOPAL_CONTINUE;

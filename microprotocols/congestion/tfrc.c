@@ -16,8 +16,9 @@
  * Differs:   all is computed at the sender: acknowledgements tell which segments
  *            arrived, so loss events are made of departures that are known to be
  *            lost or overdue, by their own times of departure, and the receive rate
- *            is what was acknowledged in a round trip.  A segment is a full one
- *            (section 4.1's fixed size).  The round trip is smoothed by the role
+ *            is what was acknowledged in a round trip.  A segment is a full one, also
+ *            where they are short: these get the bytes of full ones, as RFC 4828
+ *            has it, but for headers.  The round trip is smoothed by the role
  *            rtt.  Before the first round trip one bucket of the rate mechanism may
  *            leave, not one packet.  Integers only.
  * Needs:     acknowledgement, loss_detection, rtt, rate_mechanism.
