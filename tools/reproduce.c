@@ -14,15 +14,12 @@
 #include "reproduce_report.h"
 #include "tool.h"
 
-extern const struct reproduction reproduce_ctp_fig5, reproduce_ctp_packing,
-	reproduce_ctp_table1, reproduce_ctp_table2;
+extern const struct reproduction reproduce_congestion, reproduce_ctp_fig5,
+	reproduce_ctp_packing, reproduce_ctp_table1, reproduce_ctp_table2;
 
 static const struct reproduction *const reproduce_table[] = {
-	&reproduce_ctp_fig5,
-	&reproduce_ctp_packing,
-	&reproduce_ctp_table1,
-	&reproduce_ctp_table2,
-	NULL,
+	&reproduce_congestion, &reproduce_ctp_fig5,   &reproduce_ctp_packing,
+	&reproduce_ctp_table1, &reproduce_ctp_table2, NULL,
 };
 
 /* ------------------------------------------------------------------ helpers */
