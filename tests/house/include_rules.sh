@@ -61,8 +61,10 @@ includes runtime/io | { grep -E '^runtime/io/(sim|link)' || true; } |
 	refuse "the simulated world has neither clock nor socket"
 
 # Public headers stand alone.
-for header in runtime/nopal.h runtime/microprotocol.h runtime/structures.h; do
-	grep -n '^#include "' $header | grep -v -e events.def -e structures.h |
+for header in runtime/nopal.h runtime/microprotocol.h runtime/items.h \
+	runtime/structures.h; do
+	grep -n '^#include "' $header |
+		grep -v -e events.def -e items.h -e structures.h |
 		sed "s|^|$header:|" || true
 done | refuse "a public header includes no private one"
 
