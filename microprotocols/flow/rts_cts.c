@@ -12,9 +12,10 @@
  *   grant = the less of: what was asked for, arrived + written off + buffer - H
  *
  * and it never retreats.  A message in the making is not in H: only more
- * segments can complete it.  Where unseen segments are still needed
- * (reliability_unmet) nothing is written off; else what left and did not arrive
- * is, when a sender that has waited since says so: it takes no room with it.
+ * segments can complete it.  What left and will not come is written off when the
+ * sender says so, and takes no room with it: where unseen segments are still
+ * needed (reliability_unmet), what was given up; else what did not arrive since a
+ * sender that waits began to.
  *
  *   sender                                    receiver
  *     wants 9000, may 4000
@@ -72,7 +73,7 @@ struct rts_cts {
 	uint64_t let_go;    /* within it */
 	uint64_t left;	    /* of that */
 	uint64_t left_then; /* when the timer was started */
-	uint64_t settled;   /* left an interval ago: landed or lost */
+	uint64_t settled;   /* left, and landed or lost */
 	uint32_t backoff;   /* doublings of the interval */
 
 	/* as a receiver */
@@ -203,15 +204,23 @@ static enum nopal_verdict rts_cts_on_send(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* What was let go and never left leaves its right to others. */
+/* What never left leaves its right to others.  Where unseen segments are needed,
+ * what is done arrived or was given up; else nobody knows. */
 static enum nopal_verdict rts_cts_on_done(struct nopal_session *session,
 					  const struct nopal_part *part,
 					  struct nopal_segment *segment)
 {
 	struct rts_cts *self = nopal_state(session, part);
+	uint32_t length = segment->body.length;
 
-	if (segment->departures == 0 && !nopal_holds(part, segment, NOPAL_SEND))
-		self->let_go -= segment->body.length;
+	if (segment->departures) {
+		if (nopal_shared(session, part, RTS_CTS_UNMET))
+			self->settled += length;
+		return NOPAL_CONTINUE;
+	}
+	self->wanted -= length;
+	if (!nopal_holds(part, segment, NOPAL_SEND))
+		self->let_go -= length;
 	return NOPAL_CONTINUE;
 }
 
@@ -266,7 +275,8 @@ static void rts_cts_when_repeat(struct nopal_session *session,
 	const struct rts_cts_parameters *set = nopal_parameters(part);
 	struct rts_cts *self = nopal_state(session, part);
 
-	self->settled = self->left_then;
+	if (!nopal_shared(session, part, RTS_CTS_UNMET))
+		self->settled = self->left_then;
 	if (nopal_queue_first(session, &self->waiting)) {
 		rts_cts_ask(session, part, self->wanted + (uint64_t)set->ahead);
 		if (self->backoff < RTS_CTS_MOST_BACKOFF)
@@ -338,8 +348,7 @@ static enum nopal_verdict rts_cts_on_request(struct nopal_session *session,
 	self->answer = true;
 	if (totals[0] > self->asked_here)
 		self->asked_here = totals[0];
-	if (!nopal_shared(session, part, RTS_CTS_UNMET) &&
-	    totals[1] > self->arrived + self->written_off)
+	if (totals[1] > self->arrived + self->written_off)
 		self->written_off = totals[1] - self->arrived;
 	return NOPAL_CONTINUE;
 }

@@ -27,8 +27,7 @@
  *            two numbers, for segments and for the order.
  * Needs:     reliability, acknowledgement, segment_numbers.
  * Provides:  partial_reliability (exclusive).
- * Excludes:  coalesce (messages in one segment may have different deadlines);
- *            rts_cts (it grants bytes, and what is given up would take them along).
+ * Excludes:  coalesce (messages in one segment may have different deadlines).
  * Handles:   SESSION_OPENED, MSG_FROM_USER, SEGMENT_FROM_USER, SEND_SEGMENT,
  *            SEGMENT_LOST, SEGMENT_TIMEOUT, SEGMENT_DONE, ACK_PROCESSED,
  *            TURN_END, SEGMENT_FROM_NET, SEGMENT_VERIFIED.
@@ -376,8 +375,6 @@ const struct nopal_microprotocol nopal_partial_reliability = {
 		(const struct nopal_relation[]){
 			{ "coalesce", "messages in one segment may have "
 				      "different deadlines" },
-			{ "rts_cts", "it grants bytes, and what is given up "
-				     "would take them along" },
 			{ 0 } },
 	.parameters_size = sizeof(struct partial_reliability_parameters),
 	.parameters = partial_reliability_table,

@@ -466,8 +466,6 @@ static void test_refuses_company(void **state)
 				"partial_reliability {}\n",
 				text, sizeof(text)));
 	assert_non_null(strstr(text, "different deadlines"));
-	assert_true(rig_refused(RELIABLE "rts_cts {}\n", text, sizeof(text)));
-	assert_non_null(strstr(text, "grants bytes"));
 }
 
 int main(void)

@@ -291,6 +291,20 @@ static void test_losses_take_no_credit_where_they_stay(void **state)
 	lossy(PLAIN, "rate 20mbit delay 10ms loss 30%", 1000, 2000, 1200);
 }
 
+/* What is given up takes no credit with it, whether it left or not. */
+static void test_what_is_given_up_is_written_off(void **state)
+{
+	static const char config[] =
+		BASE FLOW RELIABLY "partial_reliability { attempts = 1 }\n";
+	static const char waits[] =
+		BASE FLOW RELIABLY "partial_reliability { deadline = 50ms }\n";
+
+	(void)state;
+	lossy(config, "rate 20mbit delay 10ms loss 30%", 1000, 2000, 1000);
+	lossy(waits, "rate 2mbit delay 10ms loss 30%", 1000, 2000, 5);
+	assert_true(keeper.most_bytes <= BUFFER);
+}
+
 static void test_ahead_needs_no_stop(void **state)
 {
 	struct rig rig;
@@ -318,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_no_deadlock_and_never_beyond_the_buffer),
 		cmocka_unit_test(test_disorder_and_duplicates),
 		cmocka_unit_test(test_losses_take_no_credit_where_they_stay),
+		cmocka_unit_test(test_what_is_given_up_is_written_off),
 		cmocka_unit_test(test_ahead_needs_no_stop),
 	};
 
