@@ -201,22 +201,31 @@ static bool congestion_once(const struct reproduce_options *options,
 	return true;
 }
 
+/* All runs of one row; of one that is not wanted there are none. */
+static bool congestion_row(const struct reproduce_options *options,
+			   struct nopal_plan *const *plans,
+			   enum congestion_table table, int policy)
+{
+	const char *name = congestion_policies[policy].name;
+
+	if (!reproduce_wanted(options->rows, name))
+		return true;
+	reproduce_say(options, "%s: %s", congestion_tables[table], name);
+	for (int run = 0; run < options->runs; run++)
+		if (!congestion_once(options, plans, table, policy, run))
+			return false;
+	return true;
+}
+
 static bool congestion_runs(const struct reproduce_options *options,
 			    struct nopal_plan *const *plans)
 {
 	for (int table = 0; table < CONGESTION_TABLES; table++)
-		for (int policy = 0; policy < CONGESTION_POLICIES; policy++) {
-			if (!reproduce_wanted(options->rows,
-					      congestion_policies[policy].name))
-				continue;
-			reproduce_say(options, "%s: %s",
-				      congestion_tables[table],
-				      congestion_policies[policy].name);
-			for (int run = 0; run < options->runs; run++)
-				if (!congestion_once(options, plans, table,
-						     policy, run))
-					return false;
-		}
+		for (int policy = 0; policy < CONGESTION_POLICIES; policy++)
+			if (!congestion_row(options, plans,
+					    (enum congestion_table)table,
+					    policy))
+				return false;
 	return true;
 }
 
