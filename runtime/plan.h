@@ -42,7 +42,8 @@ enum {
 	NOPAL_PATH_FLOOR = 1200, /* RFC 8899, BASE_PLPMTU: IP bytes */
 };
 
-/* The layer below reports a segment done by this bit of the done barrier. */
+/* The layer below reports a segment done by this bit of the done barrier; where
+ * there is none, the runtime holds it while the segment leaves. */
 #define NOPAL_HOLD_BELOW (UINT32_C(1) << 31)
 
 /* How an endpoint finds a datagram's session. */

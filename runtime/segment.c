@@ -320,6 +320,8 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 	if (nopal__layer(core)->packet_number_slot)
 		segment->attribute[nopal__layer(core)->packet_number_slot] =
 			segment->packet_number;
+	if (!core->below) /* not done before it has left */
+		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
 	segment->pins++;
 	nopal_raise_SEND_SEGMENT(&core->session, segment);
 	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
@@ -333,6 +335,8 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		nopal__stack_down(core, segment);
 	else
 		nopal__pack_out(core, segment);
+	if (!core->below)
+		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	segment->pins--;
 	nopal__segment_settle(core, segment);
 }

@@ -244,6 +244,46 @@ static void test_the_last_departure_is_the_last(void **state)
 	assert_false(nopal_segment_resend(session, the_keeper, segment));
 	assert_false(segment->wanted);
 	assert_int_equal(nopal_session_counters(session)->refused_sends, 0);
+/* Lets go of the segment while it leaves, before others hear of the departure. */
+static enum nopal_verdict hasty_on_send(struct nopal_session *of,
+					const struct nopal_part *part,
+					struct nopal_segment *leaving)
+{
+	nopal_release(of, part, leaving, NOPAL_DEALLOCATE);
+	return NOPAL_CONTINUE;
+}
+
+static void test_done_waits_for_all_who_hear_of_the_departure(void **state)
+{
+	static const struct nopal_hold holds[] = {
+		{ "the hasty", NOPAL_DEALLOCATE, NOPAL_DATA, false }, { 0 }
+	};
+	static const struct nopal_binding bindings[] = {
+		NOPAL_ON(SEND_SEGMENT, hasty_on_send, .before = "a_tap"), { 0 }
+	};
+	static const struct nopal_microprotocol hasty = {
+		.abi = NOPAL_ABI,
+		.name = "hasty",
+		.family = "check",
+		.summary = "lets go of what leaves",
+		.holds = holds,
+		.bindings = bindings,
+	};
+	struct rig_side *side = &rig.opener;
+	uint32_t at = 0;
+
+	(void)state;
+	rig_close(&rig);
+	rig_add(&hasty);
+	rig_open(&rig,
+		 "transport_driver {}\nfixed_size {}\nhasty {}\na_tap {}\n",
+		 NULL);
+	rig_send(&rig, "x");
+	while (side->event[at].event != NOPAL_SEGMENT_DONE)
+		assert_true(++at < side->events);
+	assert_true(at > 0 && side->event[at - 1].event == NOPAL_SEND_SEGMENT);
+	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
+	session = rig.opener.session;
 }
 
 static void test_stale_handles_name_nothing(void **state)
@@ -313,6 +353,7 @@ int main(void)
 		CASE(test_abandoned_in_flight),
 		CASE(test_abandoned_while_it_wants_to_leave_again),
 		CASE(test_the_last_departure_is_the_last),
+		CASE(test_done_waits_for_all_who_hear_of_the_departure),
 		CASE(test_stale_handles_name_nothing),
 		CASE(test_departures_are_settled_once),
 		CASE(test_the_watchdog_counts_what_waits_too_long),
