@@ -76,7 +76,8 @@ struct nopal_message {
 	uint32_t segments_open;	   /* outgoing: not yet done */
 	uint32_t segments_missing; /* outgoing: done without having arrived */
 	uint32_t segments_arrived;
-	uint32_t fragments; /* pieces of `fragment` in use */
+	uint32_t segments_unknown; /* outgoing: done, and nobody can say */
+	uint32_t fragments;	   /* pieces of `fragment` in use */
 	uint32_t fragments_room;
 	uint64_t cookie;	     /* the application's own name for it */
 	int64_t created_ns;	     /* push, or arrival of its first segment */

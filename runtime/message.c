@@ -121,11 +121,14 @@ void nopal__message_unpin(struct nopal_core *core,
 
 /* -------------------------------------------------------------------- down */
 
-static enum nopal_fate message_fate(const struct nopal_message *message)
+/* It has arrived when all of it has. */
+enum nopal_fate nopal__message_fate(const struct nopal_message *message)
 {
 	if (message->segments_missing)
 		return NOPAL_MISSING;
-	return message->segments_arrived ? NOPAL_ARRIVED : NOPAL_UNKNOWN;
+	if (message->segments_unknown || !message->segments_arrived)
+		return NOPAL_UNKNOWN;
+	return NOPAL_ARRIVED;
 }
 
 static void count_fate(struct nopal_core *core, enum nopal_fate fate)
@@ -159,7 +162,7 @@ static void message_settle(struct nopal_core *core,
 	message->settled = true;
 	message->pins++;
 	nopal_raise_MSG_DONE(&core->session, message);
-	nopal__message_tell_fate(core, message, message_fate(message));
+	nopal__message_tell_fate(core, message, nopal__message_fate(message));
 	nopal__message_unpin(core, message);
 }
 
@@ -172,6 +175,8 @@ void nopal__message_segment_done(struct nopal_core *core,
 		message->segments_arrived++;
 	else if (segment->fate == NOPAL_MISSING)
 		message->segments_missing++;
+	else
+		message->segments_unknown++;
 	message_settle(core, message);
 }
 

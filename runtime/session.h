@@ -336,6 +336,7 @@ struct nopal_message *nopal__message_make(struct nopal_core *core,
 void nopal__message_tell_fate(struct nopal_core *core,
 			      struct nopal_message *message,
 			      enum nopal_fate fate);
+enum nopal_fate nopal__message_fate(const struct nopal_message *message);
 void nopal__message_segment_done(struct nopal_core *core,
 				 struct nopal_message *message,
 				 const struct nopal_segment *segment);

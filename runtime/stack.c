@@ -73,16 +73,16 @@ void nopal__stack_done(struct nopal_core *core,
 {
 	struct nopal_core *above = core->above;
 	struct nopal_segment *segment;
+	enum nopal_fate fate;
 
 	if (above->life == NOPAL_LIFE_ENDED)
 		return;
 	segment = nopal__pool_find(&above->awake->segments, message->above);
 	if (!segment || !(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
 		return;
-	if (message->segments_missing)
-		segment->fate = NOPAL_MISSING;
-	else if (message->segments_arrived)
-		segment->fate = NOPAL_ARRIVED;
+	fate = nopal__message_fate(message);
+	if (fate != NOPAL_UNKNOWN)
+		segment->fate = (uint8_t)fate;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	nopal__touch(above);
 	nopal__segment_settle(above, segment);

@@ -113,6 +113,23 @@ static void test_one_missing_segment_is_a_missing_message(void **state)
 	rig_close(&rig);
 }
 
+static void test_one_unknown_segment_is_an_unknown_message(void **state)
+{
+	(void)state;
+	open_with("transport_driver {}\nresize {}\nsequenced_segments {}\n"
+		  "m_keeper {}\n");
+	assert_int_equal(rig_send_bytes(&rig, 2000), 0);
+	assert_int_equal(rig_send_bytes(&rig, 2000), 0);
+	settle(2, NOPAL_UNKNOWN);
+	settle(3, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.fates[NOPAL_UNKNOWN], 1);
+	settle(5, NOPAL_UNKNOWN);
+	settle(6, NOPAL_MISSING);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 0);
+	rig_close(&rig);
+}
+
 /* ---------------------------------------------------------------------- up */
 
 static struct nopal_message *arriving(void)
@@ -403,6 +420,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_each_fate_is_told_once),
 		cmocka_unit_test(test_one_missing_segment_is_a_missing_message),
+		cmocka_unit_test(
+			test_one_unknown_segment_is_an_unknown_message),
 		CASE(test_fragments_come_in_any_order),
 		CASE(test_many_fragments_and_the_next_message_after_them),
 		CASE(test_over_budget_changes_nothing),
