@@ -255,21 +255,30 @@ static struct nopal_core *opening_session(const struct nopal_endpoint *endpoint,
 	return core;
 }
 
-static struct nopal_core *
-accept_session(struct nopal_endpoint *endpoint,
-	       const struct nopal_listener_entry *entry,
-	       const struct nopal_request *request)
+/* A session of which nobody has heard yet; NULL: out of memory. */
+static struct nopal_core *session_for(struct nopal_endpoint *endpoint,
+				      const struct nopal_listener_entry *entry,
+				      const struct nopal_request *request)
 {
 	const struct request_context *context = request->private;
 	struct nopal_core *bottom = nopal__session_make(endpoint, entry->plan,
 							context->from, false);
-	struct nopal_core *top;
+
+	if (bottom)
+		nopal_session_set_peer_id(&bottom->session, request->peer_id);
+	return bottom;
+}
+
+static void accept_session(struct nopal_endpoint *endpoint,
+			   const struct nopal_listener_entry *entry,
+			   const struct nopal_request *request,
+			   struct nopal_core *bottom)
+{
+	const struct request_context *context = request->private;
 	uint64_t key =
 		nopal__opening_key(endpoint, context->from, request->peer_id);
+	struct nopal_core *top;
 
-	if (!bottom)
-		return NULL;
-	nopal_session_set_peer_id(&bottom->session, request->peer_id);
 	if (nopal_map_put(NULL, &endpoint->by_opening, key, bottom) == 0)
 		bottom->opening_key = key;
 	endpoint->port.counters.accepted++;
@@ -283,7 +292,18 @@ accept_session(struct nopal_endpoint *endpoint,
 	bottom->awake->heard_ns = bottom->session.now_ns;
 	if (!entry->plan->admission)
 		nopal__silence_watch(bottom);
-	return bottom;
+}
+
+static struct nopal_core *
+accept_at_once(struct nopal_endpoint *endpoint,
+	       const struct nopal_listener_entry *entry,
+	       const struct nopal_request *request)
+{
+	struct nopal_core *core = session_for(endpoint, entry, request);
+
+	if (core)
+		accept_session(endpoint, entry, request, core);
+	return core;
 }
 
 static struct nopal_core *admit(struct nopal_endpoint *endpoint,
@@ -300,7 +320,7 @@ static struct nopal_core *admit(struct nopal_endpoint *endpoint,
 	verdict = part->microprotocol->admission->admit(part, request, &reply);
 
 	if (verdict == NOPAL_ADMIT_ACCEPT)
-		return accept_session(endpoint, entry, request);
+		return accept_at_once(endpoint, entry, request);
 	if (verdict == NOPAL_ADMIT_REPLY && !reply.full)
 		reply_send(endpoint, request, bytes, &reply);
 	return NULL;
@@ -364,6 +384,40 @@ static void answer(struct nopal_endpoint *endpoint,
 		reply_send(endpoint, request, bytes, &reply);
 }
 
+/* Who takes the data of a stranger; NULL: nobody, and the stranger was told. */
+static struct nopal_listener_entry *
+listener_without_admission(struct nopal_endpoint *endpoint,
+			   const struct nopal_request *request)
+{
+	struct nopal_listener_entry *entry =
+		listener_find(endpoint, request->fingerprint);
+	struct nopal_request whole = *request;
+
+	if (entry && (entry->flags & NOPAL_ALLOW_CONNECTIONLESS) &&
+	    !entry->plan->admission)
+		return entry;
+	whole.body.at = whole.body.end;
+	refuse(endpoint, &whole);
+	return NULL;
+}
+
+static struct nopal_segment *opening_unpack(struct nopal_core *core,
+					    struct nopal_buffer *buffer,
+					    uint8_t *bytes, uint32_t length)
+{
+	struct nopal_segment *segment;
+
+	core->awake->counters.datagrams_in++;
+	core->awake->counters.datagram_bytes_in += length;
+	segment = nopal__unpack(core, NOPAL_KIND_DATA, buffer, bytes, length,
+				OPENING_HEAD);
+	if (segment)
+		core->awake->heard_ns = core->session.now_ns;
+	return segment;
+}
+
+/* A stranger's session begins when its first datagram is known to be whole: one
+ * that was damaged may name anybody. */
 static void data_opening_receive(struct nopal_endpoint *endpoint,
 				 const struct nopal_request *request,
 				 struct nopal_buffer *buffer, uint8_t *bytes,
@@ -372,33 +426,30 @@ static void data_opening_receive(struct nopal_endpoint *endpoint,
 	const struct request_context *context = request->private;
 	struct nopal_core *core =
 		opening_session(endpoint, context->from, request->peer_id);
+	struct nopal_listener_entry *entry = NULL;
 	struct nopal_segment *segment;
 
-	if (!core) {
-		struct nopal_listener_entry *entry =
-			listener_find(endpoint, request->fingerprint);
-
-		if (!entry || !(entry->flags & NOPAL_ALLOW_CONNECTIONLESS) ||
-		    entry->plan->admission) {
-			struct nopal_request whole = *request;
-
-			whole.body.at = whole.body.end;
-			refuse(endpoint, &whole);
-			return;
-		}
-		core = accept_session(endpoint, entry, request);
-	}
-	if (core)
+	if (core) {
 		nopal__touch(core);
+	} else {
+		entry = listener_without_admission(endpoint, request);
+		core = entry ? session_for(endpoint, entry, request) : NULL;
+	}
 	if (!core || core->life == NOPAL_LIFE_ENDED)
 		return;
-	core->awake->counters.datagrams_in++;
-	core->awake->counters.datagram_bytes_in += length;
-	segment = nopal__unpack(core, NOPAL_KIND_DATA, buffer, bytes, length,
-				OPENING_HEAD);
+	segment = opening_unpack(core, buffer, bytes, length);
+	if (!segment && entry) {
+		endpoint->port.counters.malformed++;
+		nopal__session_unmake(core);
+	}
 	if (!segment)
 		return;
-	core->awake->heard_ns = core->session.now_ns;
+	if (entry)
+		accept_session(endpoint, entry, request, core);
+	if (core->life == NOPAL_LIFE_ENDED) {
+		nopal__segment_free(core, segment);
+		return;
+	}
 	answer(endpoint, request, core);
 	nopal__segment_arrive(core, segment);
 }
@@ -418,7 +469,7 @@ struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,
 		const struct nopal_format *format = part->microprotocol->format;
 
 		if (!format->opens || format->opens(part, datagram))
-			return accept_session(endpoint, entry, &request);
+			return accept_at_once(endpoint, entry, &request);
 	}
 	endpoint->port.counters.refused++;
 	return NULL;

@@ -189,6 +189,24 @@ struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 	return bottom;
 }
 
+static void parts_close(struct nopal_core *core)
+{
+	for (uint32_t i = core->layer->part_count; i-- > 0;) {
+		const struct nopal_part *part = part_at(core, i);
+
+		if (part->microprotocol->close)
+			part->microprotocol->close(&core->session, part);
+	}
+}
+
+void nopal__session_unmake(struct nopal_core *bottom)
+{
+	for (struct nopal_core *core = bottom; core; core = core->above)
+		parts_close(core);
+	nopal__endpoint_forget(bottom);
+	stack_free(bottom);
+}
+
 /* ----------------------------------------------------------------- opening */
 
 void nopal__session_start(struct nopal_core *core)
@@ -365,12 +383,7 @@ static void last_event(struct nopal_core *core, enum nopal_end end,
 	else
 		nopal_raise_SESSION_BROKEN(&core->session, &failure);
 	nopal__train_finish(core);
-	for (uint32_t i = core->layer->part_count; i-- > 0;) {
-		const struct nopal_part *part = part_at(core, i);
-
-		if (part->microprotocol->close)
-			part->microprotocol->close(&core->session, part);
-	}
+	parts_close(core);
 }
 
 /* Where a session could not wake, there is no memory for words either. */

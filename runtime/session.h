@@ -372,6 +372,8 @@ struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 				       struct nopal_plan *plan,
 				       const struct nopal_address *peer,
 				       bool opener);
+/* Of which nobody has heard: not started, without callbacks. */
+void nopal__session_unmake(struct nopal_core *bottom);
 void nopal__session_start(struct nopal_core *bottom); /* raises OPEN_SESSION */
 void nopal__session_drained(struct nopal_core *core); /* a fate was settled */
 void nopal__session_free_stack(struct nopal_core *bottom);

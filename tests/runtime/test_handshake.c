@@ -63,6 +63,29 @@ static void test_a_stranger_gets_no_session(void **state)
 	nopal_plan_unref(other);
 }
 
+static void test_a_damaged_opening_opens_nothing(void **state)
+{
+	static const char sealed[] = "transport_driver {}\nfixed_size {}\n"
+				     "checksum {}\na_tap {}\n";
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, sealed,
+		 &(struct rig_options){ .link = "fwd: corrupt 100% rev:" });
+	for (int i = 0; i < 100; i++)
+		rig_send(&rig, "hello hello hello hello");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.opened, 0);
+	assert_null(rig.acceptor.session);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 0);
+	rig_change(&rig, "delay 10ms");
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	rig_close(&rig);
+}
+
 static void test_connectionless_needs_permission(void **state)
 {
 	struct rig rig;
@@ -193,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_answer_replaces_the_introduction),
 		cmocka_unit_test(test_a_stranger_gets_no_session),
+		cmocka_unit_test(test_a_damaged_opening_opens_nothing),
 		cmocka_unit_test(test_connectionless_needs_permission),
 		cmocka_unit_test(test_each_opener_has_its_own_session),
 		cmocka_unit_test(test_answers_are_smaller_than_openings),
