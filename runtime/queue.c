@@ -2,7 +2,7 @@
 /*
  * queue.c -- segments that wait: in the order of coming (push), or the oldest
  * first (insert), so that gates which grant the same segments agree.  Urgent ones
- * are before all others.
+ * are before all others, the first time that they leave.
  *
  * A ring of handles with a power of two of places: what was freed while it
  * waited is found out when it comes to the front.
@@ -43,6 +43,14 @@ static int queue_grow(struct nopal_session *session, struct nopal_queue *queue)
 	return 0;
 }
 
+/* Where acks tell no more than how far all has arrived, what overtook is not known
+ * to be there before its predecessors are: first in each resend, too, it would keep
+ * them from leaving. */
+static bool queue_is_urgent(const struct nopal_segment *segment)
+{
+	return segment->urgent && segment->departures == 0;
+}
+
 /* Urgent ones are few and at the front: they move up by one place, and it comes
  * behind them. */
 static void queue_put_urgent(struct nopal_session *session,
@@ -58,7 +66,7 @@ static void queue_put_urgent(struct nopal_session *session,
 		const struct nopal_segment *other =
 			nopal_segment_find(session, next);
 
-		if (other && !other->urgent)
+		if (other && !queue_is_urgent(other))
 			break;
 		*queue_at(queue, place) = next;
 	}
@@ -75,7 +83,7 @@ NOPAL_HOT int nopal_queue_push(struct nopal_session *session,
 		if (error < 0)
 			return error;
 	}
-	if (segment->urgent)
+	if (queue_is_urgent(segment))
 		queue_put_urgent(session, queue, segment);
 	else
 		*queue_at(queue, queue->count++) = segment->handle;
@@ -88,8 +96,8 @@ static bool queue_is_older(struct nopal_session *session,
 {
 	const struct nopal_segment *other = nopal_segment_find(session, than);
 
-	if (other && segment->urgent != other->urgent)
-		return segment->urgent;
+	if (other && queue_is_urgent(segment) != queue_is_urgent(other))
+		return queue_is_urgent(segment);
 	return !other || (int32_t)(segment->number - other->number) < 0;
 }
 

@@ -203,6 +203,22 @@ static void urgent_ones_first(void **unused)
 	nopal_free(NULL, queue.ring);
 }
 
+/* Once it has left, an urgent one waits by its age. */
+static void urgent_once(void **unused)
+{
+	struct nopal_queue queue = { 0 };
+
+	(void)unused;
+	segments[7]->urgent = true;
+	segments[7]->departures = 1;
+	assert_int_equal(nopal_queue_push(NULL, &queue, segments[5]), 0);
+	assert_int_equal(nopal_queue_insert(NULL, &queue, segments[7]), 0);
+	assert_ptr_equal(nopal_queue_first(NULL, &queue), segments[5]);
+	segments[7]->urgent = false;
+	segments[7]->departures = 0;
+	nopal_free(NULL, queue.ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +226,7 @@ int main(void)
 		cmocka_unit_test(empty_and_over_budget),
 		cmocka_unit_test(inserted_by_age),
 		cmocka_unit_test(urgent_ones_first),
+		cmocka_unit_test(urgent_once),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
