@@ -1,270 +1,100 @@
 /* SPDX-License-Identifier: MIT */
 #include "oracle.h"
 
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "registry.h"
 
 enum {
 	SENDER_PORT = 1000,
 	RECEIVER_PORT = 2000,
-	INDEX_BYTES = 4,
-	LONGEST = 6000
+	WARM_UP = 8, /* draws until small seeds are far apart */
 };
+/* Of the calm, until sessions are closed where no handshake says when. */
+#define QUIET_NS (25 * NOPAL_SECOND)
 
-static void violated(struct oracle *oracle, const char *how, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void violated(struct oracle *oracle, const char *how, ...)
+static const char *called(const struct oracle_side *side)
 {
-	va_list arguments;
+	return side == &side->oracle->sender ? "sender" : "receiver";
+}
 
-	if (oracle->violation[0])
+/* ------------------------------------------------------------------ receiving */
+
+/* Before it, all has come that had to: without gaps where nobody gives anything
+ * up, until the peer closes, as nothing will come then. */
+static void check_gaps(struct oracle *oracle, const struct oracle_side *side,
+		       int64_t index)
+{
+	const struct oracle_side *peer = side->peer;
+
+	if (!oracle->promises.gapless ||
+	    (peer->closing && !oracle->promises.reliable))
 		return;
-	va_start(arguments, how);
-	vsnprintf(oracle->violation, sizeof(oracle->violation), how, arguments);
-	va_end(arguments);
-}
-
-/* ----------------------------------------------------------- from the inside */
-
-static bool shared_of(const struct nopal_session *session, const char *name,
-		      int64_t *ret_value)
-{
-	return nopal_session_shared(session, name, ret_value);
-}
-
-static void check_budget(struct oracle *oracle, const struct nopal_core *core)
-{
-	if (core->awake->bytes_held > core->awake->budget.bytes)
-		violated(oracle, "holds %llu bytes, more than its budget",
-			 (unsigned long long)core->awake->bytes_held);
-	if (core->awake->segments.alive + core->awake->messages.alive >
-	    core->awake->budget.objects)
-		violated(oracle, "holds more objects than its budget");
-}
-
-static void check_window(struct oracle *oracle,
-			 const struct nopal_session *session)
-{
-	int64_t window, in_flight;
-
-	if (shared_of(session, "congestion_window_bytes", &window) &&
-	    shared_of(session, "bytes_in_flight", &in_flight) && in_flight < 0)
-		violated(oracle, "bytes in flight fell below zero");
-}
-
-static void check_departure(struct oracle *oracle,
-			    const struct nopal_session *session,
-			    const struct nopal_segment *segment)
-{
-	int64_t window, in_flight;
-
-	if (segment->done)
-		violated(oracle, "segment %u left after it was done",
-			 segment->number);
-	if (!shared_of(session, "congestion_window_bytes", &window) ||
-	    !shared_of(session, "bytes_in_flight", &in_flight))
+	if (oracle->promises.foreign && side->newest < 0)
 		return;
-	if (in_flight > window && in_flight > (int64_t)segment->body.length)
-		violated(oracle, "%lld bytes in flight, window %lld",
-			 (long long)in_flight, (long long)window);
+	for (int64_t due = side->newest + 1; due < index; due++)
+		if (!side->seen[due] && !(peer->marks[due] & ORACLE_EXPENDABLE))
+			oracle_violated(oracle,
+					"message %lld delivered, %lld was due",
+					(long long)index, (long long)due);
 }
 
-static void check_fates(struct oracle *oracle, const struct nopal_core *core)
+/* Before it, the message has come that it names. */
+static void check_related(struct oracle *oracle, const struct oracle_side *side,
+			  int64_t index)
 {
-	const struct nopal_counters *counters = &core->awake->counters;
+	int16_t after = side->peer->after[index];
 
-	if (counters->messages_sent < counters->messages_arrived +
-					      counters->messages_missing +
-					      core->awake->unfinished)
-		violated(oracle, "more fates than messages");
-	if (counters->misuses)
-		violated(oracle, "a bit was released that was not held");
-	if (counters->refused_sends)
-		violated(oracle, "a send was asked for after SEGMENT_DONE");
+	if (oracle->promises.related && oracle->promises.reliable &&
+	    after >= 0 && !side->seen[after] &&
+	    !(side->peer->marks[after] & ORACLE_EXPENDABLE))
+		oracle_violated(oracle, "message %lld delivered before %d",
+				(long long)index, after);
 }
 
-/* Parity that had no time to leave may go with the session; no data may. */
-static void check_nothing_held(struct oracle *oracle,
-			       const struct nopal_core *core)
+static void check_order(struct oracle *oracle, struct oracle_side *side,
+			int64_t index)
 {
-	for (const struct nopal_segment *segment =
-		     nopal__pool_oldest(&core->awake->segments);
-	     segment; segment = nopal__pool_newer(segment)) {
-		if (segment->kind == NOPAL_KIND_DATA)
-			violated(oracle,
-				 "closed while segment %u is held: done %#x, "
-				 "deallocate %#x",
-				 segment->number,
-				 segment->waiting[NOPAL_FINISH],
-				 segment->waiting[NOPAL_DEALLOCATE]);
-	}
-}
-
-static void look(struct nopal_session *session, enum nopal_event event,
-		 void *subject)
-{
-	struct oracle_side *side = nopal__top(nopal__core(session))->user;
-	struct nopal_core *core = nopal__core(session);
-
-	if (!side)
-		return;
-	side->oracle->events++;
-	if (side->last_event_seen)
-		violated(side->oracle, "%s after the last event",
-			 nopal_event_name(event));
-	if (event == NOPAL_SESSION_CLOSED || event == NOPAL_SESSION_BROKEN)
-		side->last_event_seen = 1;
-	if (event == NOPAL_SESSION_CLOSED)
-		check_nothing_held(side->oracle, core);
-	if (event == NOPAL_SEND_SEGMENT)
-		check_departure(side->oracle, session, subject);
-	check_budget(side->oracle, core);
-	check_window(side->oracle, session);
-	check_fates(side->oracle, core);
-}
-
-#define EVENT(name, type, doc)                                                 \
-	static enum nopal_verdict oracle_on_##name(                            \
-		struct nopal_session *session, const struct nopal_part *part,  \
-		type *subject)                                                 \
-	{                                                                      \
-		(void)part;                                                    \
-		look(session, NOPAL_##name, subject);                          \
-		return NOPAL_CONTINUE;                                         \
-	}
-#include "events.def"
-#undef EVENT
-
-static const struct nopal_binding oracle_bindings[] = {
-#define EVENT(name, type, doc)                                                 \
-	NOPAL_ON(name, oracle_on_##name, .kinds = NOPAL_EVERY_KIND),
-#include "events.def"
-#undef EVENT
-	{ 0 },
-};
-
-static const struct nopal_microprotocol an_oracle = {
-	.abi = NOPAL_ABI,
-	.name = "an_oracle",
-	.family = "check",
-	.summary = "looks at barriers, windows and budgets after every event",
-	.bindings = oracle_bindings,
-	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
-};
-
-void oracle_register(void)
-{
-	struct nopal_problems problems;
-
-	if (nopal_registry_find("an_oracle"))
-		return;
-	nopal_problems_init(&problems);
-	nopal__registry_add(&an_oracle, "oracle.c", &problems);
-	nopal_problems_fini(&problems);
-}
-
-/* ---------------------------------------------------------- from the outside */
-
-static uint64_t draw(struct oracle *oracle)
-{
-	oracle->random ^= oracle->random << 13;
-	oracle->random ^= oracle->random >> 7;
-	oracle->random ^= oracle->random << 17;
-	return oracle->random;
-}
-
-static uint8_t byte_of(uint32_t index, size_t at)
-{
-	return (uint8_t)(index * 131u + at * 7u + (at >> 8));
-}
-
-static size_t fill(uint32_t index, uint8_t *bytes, size_t length)
-{
-	for (size_t at = INDEX_BYTES; at < length; at++)
-		bytes[at] = byte_of(index, at);
-	for (unsigned i = 0; i < INDEX_BYTES; i++)
-		bytes[i] = (uint8_t)(index >> 8 * i);
-	return length;
-}
-
-static void push(struct oracle *oracle)
-{
-	struct oracle_side *side = &oracle->sender;
-	uint8_t bytes[LONGEST];
-
-	while (side->session && oracle->pushed < oracle->messages) {
-		size_t length = INDEX_BYTES +
-				draw(oracle) % (oracle->longest - INDEX_BYTES);
-		int result = nopal_send(side->session, bytes,
-					fill(oracle->pushed, bytes, length),
-					oracle->pushed);
-
-		if (result == -EAGAIN)
-			return;
-		if (result < 0) {
-			violated(oracle, "a send was refused: %s",
-				 strerror(-result));
-			return;
-		}
-		oracle->pushed++;
-	}
-	if (side->session)
-		nopal_session_close(side->session);
-}
-
-static void check_order(struct oracle *oracle, const struct oracle_side *side,
-			uint32_t index)
-{
-	if (oracle->promises.in_order && (int64_t)index <= side->newest)
-		violated(oracle, "message %u delivered after %lld", index,
-			 (long long)side->newest);
-	if (oracle->promises.in_order && oracle->promises.reliable &&
-	    (int64_t)index != side->newest + 1)
-		violated(oracle, "message %u delivered, %lld was due", index,
-			 (long long)side->newest + 1);
 	if (oracle->promises.once && side->seen[index])
-		violated(oracle, "message %u delivered twice", index);
-}
-
-static bool content_good(const uint8_t *bytes, size_t length, uint32_t index)
-{
-	for (size_t at = INDEX_BYTES; at < length; at++)
-		if (bytes[at] != byte_of(index, at))
-			return false;
-	return true;
+		oracle_violated(oracle, "message %lld delivered twice",
+				(long long)index);
+	if (side->peer->marks[index] & ORACLE_OUT_OF_BAND)
+		return;
+	if (oracle->promises.in_order && index <= side->newest)
+		oracle_violated(oracle, "message %lld delivered after %lld",
+				(long long)index, (long long)side->newest);
+	check_gaps(oracle, side, index);
+	check_related(oracle, side, index);
+	if (index > side->newest)
+		side->newest = index;
 }
 
 static void on_received(struct nopal_session *session,
 			struct nopal_message *message, void *user)
 {
 	struct oracle_side *side = user;
-	struct oracle *oracle = side->oracle;
-	uint8_t bytes[LONGEST];
+	uint8_t bytes[ORACLE_LONGEST];
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
-	uint32_t index = 0;
+	struct oracle *oracle;
+	int64_t index;
 
 	(void)session;
-	for (unsigned i = 0; i < INDEX_BYTES && i < length; i++)
-		index |= (uint32_t)bytes[i] << 8 * i;
+	if (!side)
+		return;
+	oracle = side->oracle;
+	index = oracle_index_of(side->peer, bytes, length);
 	side->delivered++;
 	if (side->ended)
-		violated(oracle, "delivered after the end");
-	if (length < INDEX_BYTES || index >= oracle->messages ||
-	    !content_good(bytes, length, index)) {
+		oracle_violated(oracle, "delivered after the end");
+	if (index < 0) {
 		if (oracle->promises.intact)
-			violated(oracle, "a message nobody sent was delivered");
+			oracle_violated(oracle,
+					"a message nobody sent was delivered");
 		return;
 	}
 	check_order(oracle, side, index);
 	side->seen[index] = 1;
-	if ((int64_t)index > side->newest)
-		side->newest = index;
-	side->hash = side->hash * UINT64_C(1099511628211) + index + length;
+	side->hash =
+		side->hash * UINT64_C(1099511628211) + (uint64_t)index + length;
 }
 
 static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
@@ -275,21 +105,25 @@ static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
 
 	(void)session;
 	side->fates++;
-	if (fate == NOPAL_ARRIVED && !oracle->receiver.seen[cookie] &&
-	    oracle->promises.intact && oracle->promises.reliable &&
-	    !oracle->promises.in_order)
-		violated(oracle, "message %llu said to have arrived did not",
-			 (unsigned long long)cookie);
+	if (cookie >= side->pushed)
+		oracle_violated(oracle, "the fate of a message nobody sent");
+	else if (fate == NOPAL_ARRIVED && !side->peer->seen[cookie] &&
+		 oracle->promises.intact && oracle->promises.prompt)
+		oracle_violated(oracle,
+				"message %llu of the %s said to have arrived "
+				"did not",
+				(unsigned long long)cookie, called(side));
 }
 
 static void on_opened(struct nopal_session *session, void *user)
 {
 	struct oracle_side *side = user;
 
-	if (side == &side->oracle->sender) {
-		side->session = session;
-		push(side->oracle);
-	}
+	if (!side)
+		return;
+	side->session = session;
+	if (side->messages)
+		oracle_push(side);
 }
 
 static void on_writable(struct nopal_session *session, void *user)
@@ -297,16 +131,44 @@ static void on_writable(struct nopal_session *session, void *user)
 	struct oracle_side *side = user;
 
 	(void)session;
-	if (side == &side->oracle->sender)
-		push(side->oracle);
+	if (side->messages)
+		oracle_push(side);
 }
 
+/* One that is asked for anew, by what was under way when the first one ended, is
+ * nobody's. */
 static void *on_accepted(struct nopal_session *session, void *user)
 {
 	struct oracle *oracle = user;
 
+	if (oracle->receiver.session || oracle->receiver.ended)
+		return NULL;
 	oracle->receiver.session = session;
 	return &oracle->receiver;
+}
+
+/* A side that talks closes when it has said all. */
+static void on_peer_closed(struct nopal_session *session, void *user)
+{
+	struct oracle_side *side = user;
+
+	if (!side || !side->messages)
+		nopal_session_close(session);
+}
+
+/* A checker is right to complain of what nobody promised. */
+static bool is_right(const struct oracle *oracle, const char *text)
+{
+	return strncmp(text, "check_fifo", strlen("check_fifo")) == 0 &&
+	       !oracle->promises.in_order;
+}
+
+/* Without a handshake the first data introduces a session; where all of it was
+ * lost and flow control lets no more go, nobody ever hears of it. */
+static bool is_unheard(const struct oracle *oracle)
+{
+	return oracle->run->answers && !oracle->promises.handshake &&
+	       !oracle->receiver.session && !oracle->receiver.ended;
 }
 
 static void on_ended(struct nopal_session *session, int end, const char *text,
@@ -314,14 +176,21 @@ static void on_ended(struct nopal_session *session, int end, const char *text,
 {
 	struct oracle_side *side = user;
 
-	(void)session;
+	if (!side)
+		return;
 	if (side->ended)
-		violated(side->oracle, "a session ended twice");
+		oracle_violated(side->oracle, "a session ended twice");
 	side->ended = true;
 	side->end = end;
 	side->session = NULL;
-	if (end != NOPAL_ENDED_WELL && end != NOPAL_ABORTED)
-		violated(side->oracle, "a session broke: %s", text);
+	side->counters = *nopal_session_counters(session);
+	if (end == NOPAL_ENDED_WELL || end == NOPAL_ABORTED ||
+	    is_unheard(side->oracle))
+		return;
+	if (is_right(side->oracle, text))
+		side->oracle->told = true;
+	else
+		oracle_violated(side->oracle, "a session broke: %s", text);
 }
 
 static const struct nopal_callbacks callbacks = {
@@ -330,22 +199,43 @@ static const struct nopal_callbacks callbacks = {
 	.received = on_received,
 	.sent = on_sent,
 	.writable = on_writable,
+	.peer_closed = on_peer_closed,
 	.ended = on_ended,
 };
 
-/* -------------------------------------------------------------------- a run */
+/* ---------------------------------------------------------------------- a run */
 
-static struct oracle_promises promises_of(const struct nopal_plan *plan)
+static bool may_wait(const struct nopal_plan *plan)
+{
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const struct nopal_hold *hold =
+			nopal_plan_part(plan, i)->microprotocol->holds;
+
+		for (; hold && hold->why; hold++)
+			if (hold->barrier == NOPAL_DELIVER)
+				return true;
+	}
+	return false;
+}
+
+static struct oracle_promises promises_of(const struct nopal_plan *plan,
+					  bool corrupts)
 {
 	return (struct oracle_promises){
 		.reliable = nopal_plan_provides(plan, "reliability") &&
 			    !nopal_plan_provides(plan, "partial_reliability") &&
 			    !nopal_plan_provides(plan, "jitter"),
 		.in_order = nopal_plan_provides(plan, "order"),
+		.gapless = nopal_plan_provides(plan, "reliable_order") &&
+			   !nopal_plan_provides(plan, "jitter"),
+		.complete = !nopal_plan_provides(plan, "jitter"),
+		.related = nopal_plan_provides(plan, "partial_order"),
+		.foreign = nopal_plan_provides(plan, "data_format"),
 		.once = nopal_plan_provides(plan, "duplicate_filter") ||
 			nopal_plan_provides(plan, "order"),
-		.intact = nopal_plan_provides(plan, "integrity"),
+		.intact = !corrupts || nopal_plan_provides(plan, "integrity"),
 		.handshake = nopal_plan_provides(plan, "connection"),
+		.prompt = !may_wait(plan),
 	};
 }
 
@@ -361,30 +251,43 @@ static struct nopal_plan *load(const char *config,
 	return nopal_plan_parse(text, "oracle.conf", NULL, problems);
 }
 
+static void prepare_side(struct oracle *oracle, struct oracle_side *side,
+			 struct oracle_side *peer, uint32_t messages)
+{
+	side->oracle = oracle;
+	side->peer = peer;
+	side->newest = -1;
+	side->messages = messages;
+	oracle_plan_messages(side);
+}
+
 static bool prepare(struct oracle *oracle, const struct oracle_run *run)
 {
 	struct nopal_problems problems;
+	uint64_t limit;
 
 	memset(oracle, 0, sizeof(*oracle));
 	oracle_register();
 	nopal_problems_init(&problems);
+	oracle->run = run;
 	oracle->plan = load(run->config, &problems);
 	if (!oracle->plan)
 		nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);
 	if (!oracle->plan) {
-		violated(oracle, "the config %s is bad", run->config);
+		oracle_violated(oracle, "the config %s is bad", run->config);
 		return false;
 	}
-	oracle->promises = promises_of(oracle->plan);
-	oracle->messages = run->messages;
+	oracle->corrupts = strstr(run->link, "corrupt") != NULL;
+	oracle->promises = promises_of(oracle->plan, oracle->corrupts);
+	limit = nopal_plan_message_limit(oracle->plan);
 	oracle->longest =
-		nopal_plan_message_limit(oracle->plan) < LONGEST
-			? (uint32_t)nopal_plan_message_limit(oracle->plan)
-			: LONGEST;
-	oracle->random = run->seed * 2 + 1;
-	oracle->sender.oracle = oracle->receiver.oracle = oracle;
-	oracle->sender.newest = oracle->receiver.newest = -1;
+		limit < ORACLE_LONGEST ? (uint32_t)limit : ORACLE_LONGEST;
+	oracle->random = (run->seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	for (int i = 0; i < WARM_UP; i++)
+		oracle_draw(oracle);
+	prepare_side(oracle, &oracle->sender, &oracle->receiver, run->messages);
+	prepare_side(oracle, &oracle->receiver, &oracle->sender, run->answers);
 	return true;
 }
 
@@ -396,7 +299,7 @@ static void links(struct oracle *oracle, const char *words, bool change)
 	nopal_problems_init(&problems);
 	if (nopal_link_parse(words, &forward, &reverse, &problems) < 0) {
 		nopal_problems_print(&problems, stderr);
-		violated(oracle, "bad link words");
+		oracle_violated(oracle, "bad link words");
 	} else if (change) {
 		nopal_sim_change(oracle->world, 0, 1, &forward);
 		nopal_sim_change(oracle->world, 1, 0, &reverse);
@@ -421,37 +324,113 @@ static void open_pair(struct oracle *oracle)
 			   &oracle->sender);
 }
 
-/* The end: every message has a fate, and what was promised has happened. */
+static void close_both(void *user)
+{
+	struct oracle *oracle = user;
+
+	oracle_close(&oracle->sender);
+	oracle_close(&oracle->receiver);
+}
+
+static void check_counters(struct oracle *oracle,
+			   const struct nopal_counters *counters)
+{
+	if (counters->rx_malformed && !oracle->corrupts &&
+	    !oracle->promises.foreign)
+		oracle_violated(oracle, "the peer was not understood");
+	if (counters->rx_sealed_badly && !oracle->corrupts)
+		oracle_violated(oracle, "what the peer sealed was refused");
+	if (counters->misuses)
+		oracle_violated(oracle, "a bit was released that was not held");
+	if (counters->refused_sends)
+		oracle_violated(oracle,
+				"a send was asked for after SEGMENT_DONE");
+}
+
+/* The first message that must arrive.  What is in order without gaps stops at
+ * the first one that is lost, where nobody sends it again. */
+static uint32_t first_due(const struct oracle *oracle,
+			  const struct oracle_side *side)
+{
+	if (!oracle->promises.complete)
+		return side->messages;
+	if (oracle->promises.reliable)
+		return 0;
+	if (oracle->promises.gapless || !oracle->run->answers)
+		return side->messages;
+	return side->messages - ORACLE_LATE;
+}
+
+/* The end of one direction: every message has a fate, and what was promised has
+ * happened. */
+static void check_sent(struct oracle *oracle, const struct oracle_side *side)
+{
+	const char *who = called(side);
+
+	if (!side->ended)
+		oracle_violated(oracle, "the %s has not ended: %u of %u pushed",
+				who, side->pushed, side->messages);
+	if (side->pushed != side->messages)
+		oracle_violated(oracle, "the %s sent %u of %u messages", who,
+				side->pushed, side->messages);
+	if (side->fates != side->pushed)
+		oracle_violated(oracle, "%s: %u messages, %u fates", who,
+				side->pushed, side->fates);
+	for (uint32_t i = first_due(oracle, side); i < side->messages; i++)
+		if (!side->peer->seen[i] &&
+		    !(side->marks[i] & ORACLE_EXPENDABLE))
+			oracle_violated(oracle,
+					"message %u of %u of the %s was not "
+					"delivered, although %s",
+					i, side->messages, who,
+					oracle->promises.reliable
+						? "delivery is reliable"
+						: "the network was calm");
+}
+
 static void check_end(struct oracle *oracle)
 {
-	if (!oracle->sender.ended)
-		violated(oracle, "the sender has not ended: %u of %u pushed",
-			 oracle->pushed, oracle->messages);
-	if (oracle->sender.fates != oracle->pushed)
-		violated(oracle, "%u messages, %u fates", oracle->pushed,
-			 oracle->sender.fates);
-	if (oracle->promises.reliable &&
-	    oracle->receiver.delivered < oracle->messages)
-		violated(oracle, "reliable, but %u of %u delivered",
-			 oracle->receiver.delivered, oracle->messages);
+	oracle->unheard = is_unheard(oracle);
+	if (oracle->unheard)
+		return;
+	check_counters(oracle, &oracle->sender.counters);
+	check_counters(oracle, &oracle->receiver.counters);
+	check_sent(oracle, &oracle->sender);
+	if (oracle->run->answers)
+		check_sent(oracle, &oracle->receiver);
 	if (oracle->promises.handshake && !oracle->receiver.ended)
-		violated(oracle, "the receiver has not ended");
+		oracle_violated(oracle, "the receiver has not ended");
+}
+
+static void go(struct oracle *oracle)
+{
+	const struct oracle_run *run = oracle->run;
+
+	if (run->traced)
+		nopal_trace_start(oracle->world, run->trace_file,
+				  NOPAL_TRACE_EVENTS);
+	nopal_sim_host(oracle->world);
+	nopal_sim_host(oracle->world);
+	links(oracle, run->link, false);
+	open_pair(oracle);
+	if (!oracle_closes_itself(oracle))
+		nopal_sim_at(oracle->world, run->calm_ns + QUIET_NS, close_both,
+			     oracle);
+	if (run->calm_link) {
+		nopal_sim_run(oracle->world, run->calm_ns);
+		links(oracle, run->calm_link, true);
+	}
+	nopal_sim_run(oracle->world, run->patience_ns);
 }
 
 bool oracle_run(struct oracle *oracle, const struct oracle_run *run)
 {
 	if (prepare(oracle, run)) {
 		oracle->world = nopal_sim_new(run->seed);
-		nopal_sim_host(oracle->world);
-		nopal_sim_host(oracle->world);
-		links(oracle, run->link, false);
-		open_pair(oracle);
-		if (run->calm_link) {
-			nopal_sim_run(oracle->world, run->calm_ns);
-			links(oracle, run->calm_link, true);
-		}
-		nopal_sim_run(oracle->world, run->patience_ns);
+		go(oracle);
 		check_end(oracle);
+		if (run->traced)
+			oracle->trace = nopal_trace_hash(oracle->world);
 		nopal_world_free(oracle->world);
 		nopal_plan_unref(oracle->plan);
 	}
