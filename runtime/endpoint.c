@@ -162,7 +162,8 @@ void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 
 static bool is_opening(uint8_t kind)
 {
-	return kind == NOPAL_KIND_DATA_OPENING || kind == NOPAL_KIND_CONNECT;
+	return kind == NOPAL_KIND_DATA_OPENING ||
+	       kind == NOPAL_KIND_CONTROL_OPENING || kind == NOPAL_KIND_CONNECT;
 }
 
 static uint32_t id_of(const uint8_t *bytes)

@@ -4,6 +4,7 @@
  *
  *   CONNECT       first byte, opener's id, fingerprint, check, body
  *   DATA_OPENING  first byte, opener's id, fingerprint, fields, body, trailer
+ *   CONTROL_OPENING   the same, with the byte of the kind before the fields
  *   REPLY         first byte, opener's id, check, type, body
  *   ABORT         as any established kind, without fields and body
  *
@@ -401,16 +402,20 @@ listener_without_admission(struct nopal_endpoint *endpoint,
 	return NULL;
 }
 
+/* `bytes` from its first byte on; a control kind follows the fingerprint. */
 static struct nopal_segment *opening_unpack(struct nopal_core *core,
 					    struct nopal_buffer *buffer,
-					    uint8_t *bytes, uint32_t length)
+					    uint8_t *bytes, uint32_t length,
+					    bool control)
 {
+	uint8_t kind = control ? bytes[OPENING_HEAD] : NOPAL_KIND_DATA;
+
 	struct nopal_segment *segment;
 
 	core->awake->counters.datagrams_in++;
 	core->awake->counters.datagram_bytes_in += length;
-	segment = nopal__unpack(core, NOPAL_KIND_DATA, buffer, bytes, length,
-				OPENING_HEAD);
+	segment = nopal__unpack(core, kind, buffer, bytes, length,
+				OPENING_HEAD + control);
 	if (segment)
 		core->awake->heard_ns = core->session.now_ns;
 	return segment;
@@ -418,10 +423,10 @@ static struct nopal_segment *opening_unpack(struct nopal_core *core,
 
 /* A stranger's session begins when its first datagram is known to be whole: one
  * that was damaged may name anybody. */
-static void data_opening_receive(struct nopal_endpoint *endpoint,
-				 const struct nopal_request *request,
-				 struct nopal_buffer *buffer, uint8_t *bytes,
-				 uint32_t length)
+static void opening_receive(struct nopal_endpoint *endpoint,
+			    const struct nopal_request *request,
+			    struct nopal_buffer *buffer, uint8_t *bytes,
+			    uint32_t length, bool control)
 {
 	const struct request_context *context = request->private;
 	struct nopal_core *core =
@@ -437,7 +442,7 @@ static void data_opening_receive(struct nopal_endpoint *endpoint,
 	}
 	if (!core || core->life == NOPAL_LIFE_ENDED)
 		return;
-	segment = opening_unpack(core, buffer, bytes, length);
+	segment = opening_unpack(core, buffer, bytes, length, control);
 	if (!segment && entry) {
 		endpoint->port.counters.malformed++;
 		nopal__session_unmake(core);
@@ -475,6 +480,14 @@ struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,
 	return NULL;
 }
 
+static bool names_own_kind(struct nopal_reader body)
+{
+	uint64_t kind = nopal_read(&body, 1);
+
+	return kind >= NOPAL_KIND_FIRST_OWN &&
+	       kind < NOPAL_KIND_CONTROL_OPENING;
+}
+
 void nopal__opening_receive(struct nopal_endpoint *endpoint,
 			    const struct nopal_address *from,
 			    struct nopal_buffer *buffer, uint8_t *bytes,
@@ -493,7 +506,9 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 	request.peer_id = (uint32_t)nopal_read(&request.body, NOPAL_ID_BYTES);
 	request.fingerprint =
 		nopal_read(&request.body, NOPAL_FINGERPRINT_BYTES);
-	if (request.body.bad || request.peer_id == 0) {
+	if (request.body.bad || request.peer_id == 0 ||
+	    (kind == NOPAL_KIND_CONTROL_OPENING &&
+	     !names_own_kind(request.body))) {
 		endpoint->port.counters.malformed++;
 		return;
 	}
@@ -501,7 +516,8 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 	if (kind == NOPAL_KIND_CONNECT)
 		connect_receive(endpoint, &request, buffer);
 	else
-		data_opening_receive(endpoint, &request, buffer, bytes, length);
+		opening_receive(endpoint, &request, buffer, bytes, length,
+				kind == NOPAL_KIND_CONTROL_OPENING);
 }
 
 /* --------------------------------------------------------- a reply came back */

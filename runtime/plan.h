@@ -21,10 +21,12 @@
 enum {
 	NOPAL_KIND_DATA, /* a segment of a message */
 	NOPAL_KIND_DATA_OPENING, /* the same, from a peer whose session id for us is not known */
-	NOPAL_KIND_CONNECT,   /* an opening request */
-	NOPAL_KIND_REPLY,     /* stateless, from a listener */
-	NOPAL_KIND_ABORT,     /* the peer ended its session */
-	NOPAL_KIND_FIRST_OWN, /* microprotocols' kinds from here */
+	NOPAL_KIND_CONNECT, /* an opening request */
+	NOPAL_KIND_REPLY,   /* stateless, from a listener */
+	NOPAL_KIND_ABORT,   /* the peer ended its session */
+	NOPAL_KIND_FIRST_OWN, /* microprotocols' kinds from here, up to the last */
+	NOPAL_KIND_CONTROL_OPENING =
+		31, /* one of them, from a peer that does not know our id */
 	NOPAL_KIND_ROOM = 32,
 };
 

@@ -250,7 +250,7 @@ struct nopal_endpoint {
 	bool train_closed, train_fragments, busy, unflushed;
 	bool demux_is_set; /* by the first plan that is allowed or opened here */
 	enum nopal_demux demux;
-	uint8_t arrived_ecn; /* enum nopal_ecn of what arrives now */
+	uint8_t arrived_ecn;	    /* enum nopal_ecn of what arrives now */
 	struct nopal_buffer *spare; /* of NOPAL_SPARE_BYTES, linked by owner */
 	struct nopal_ready *ready;  /* departures that wait for the kernel */
 	uint32_t ready_head, ready_count, ready_room;

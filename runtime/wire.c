@@ -131,22 +131,35 @@ NOPAL_HOT static void get_header(const struct nopal_core *core,
 			   at);
 }
 
-/* A peer that has not told its session id gets the whole introduction; where
- * there is no handshake, now and then again. */
-static bool introduces(const struct nopal_core *core, uint8_t kind)
+/* Before the fields: first byte, session id; of an introduction first byte, id,
+ * fingerprint, and which kind, where it is not data. */
+static uint32_t head_bytes(const struct nopal_core *core, uint8_t kind,
+			   bool opening)
 {
-	if (kind != NOPAL_KIND_DATA || nopal__plan(core)->admission ||
-	    !core->opener || nopal__plan(core)->demux == NOPAL_DEMUX_FOREIGN)
-		return false;
-	return !core->peer_known ||
-	       core->session.now_ns - core->awake->introduced_ns >=
-		       NOPAL_SILENCE_NS / 2;
+	return opening ? 1u + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES +
+				 (kind != NOPAL_KIND_DATA)
+		       : nopal__plan(core)->head_bytes;
 }
 
-static uint32_t head_bytes(const struct nopal_core *core, bool opening)
+/* A peer that has not told its session id gets the whole introduction, with
+ * control where it fits; where there is no handshake, now and then again. */
+static bool introduces(const struct nopal_core *core,
+		       const struct nopal_segment *segment)
 {
-	return opening ? 1u + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES
-		       : nopal__plan(core)->head_bytes;
+	const struct nopal_plan *plan = nopal__plan(core);
+	uint8_t kind = segment->kind;
+
+	if (plan->admission || !core->opener ||
+	    plan->demux == NOPAL_DEMUX_FOREIGN || kind == NOPAL_KIND_ABORT)
+		return false;
+	if (kind == NOPAL_KIND_DATA)
+		return !core->peer_known ||
+		       core->session.now_ns - core->awake->introduced_ns >=
+			       NOPAL_SILENCE_NS / 2;
+	return !core->peer_known &&
+	       head_bytes(core, kind, true) + plan->kinds[kind].header.bytes +
+			       segment->body.length + plan->trailer_bytes <=
+		       plan->datagram_bytes;
 }
 
 /* Of a segment with fields of fixed widths; a format of one's own has at least
@@ -157,7 +170,7 @@ static uint32_t datagram_bytes(const struct nopal_core *core,
 	const struct nopal_plan *plan = nopal__plan(core);
 	bool formatted = plan->format && segment->kind == NOPAL_KIND_DATA;
 
-	return head_bytes(core, introduces(core, segment->kind)) +
+	return head_bytes(core, segment->kind, introduces(core, segment)) +
 	       (formatted ? 0 : plan->kinds[segment->kind].header.bytes) +
 	       segment->body.length + plan->trailer_bytes;
 }
@@ -184,7 +197,21 @@ static void fetch_behind(const struct nopal_body *body)
 	}
 }
 
-/* First byte, whose it is, and for an introduction which composition. */
+static uint8_t *put_introduction(struct nopal_core *core, uint8_t kind,
+				 uint8_t *at)
+{
+	core->awake->introduced_ns = core->session.now_ns;
+	*at++ = nopal__first_byte(kind == NOPAL_KIND_DATA
+					  ? NOPAL_KIND_DATA_OPENING
+					  : NOPAL_KIND_CONTROL_OPENING);
+	at = nopal__put(at, core->local_id, NOPAL_ID_BYTES);
+	at = nopal__put(at, nopal__plan(core)->fingerprint,
+			NOPAL_FINGERPRINT_BYTES);
+	if (kind != NOPAL_KIND_DATA)
+		*at++ = kind;
+	return at;
+}
+
 static inline uint8_t *put_head(struct nopal_core *core, uint8_t kind,
 				bool opening, uint8_t *at)
 {
@@ -192,13 +219,9 @@ static inline uint8_t *put_head(struct nopal_core *core, uint8_t kind,
 
 	if (plan->demux == NOPAL_DEMUX_FOREIGN)
 		return at;
-	*at++ = nopal__first_byte(opening ? NOPAL_KIND_DATA_OPENING : kind);
-	if (opening) {
-		core->awake->introduced_ns = core->session.now_ns;
-		at = nopal__put(at, core->local_id, NOPAL_ID_BYTES);
-		return nopal__put(at, plan->fingerprint,
-				  NOPAL_FINGERPRINT_BYTES);
-	}
+	if (opening)
+		return put_introduction(core, kind, at);
+	*at++ = nopal__first_byte(kind);
 	return plan->demux == NOPAL_DEMUX_ID
 		       ? nopal__put(at, core->peer_id, NOPAL_ID_BYTES)
 		       : at;
@@ -222,7 +245,7 @@ static void pack_formatted(struct nopal_core *core,
 			   const struct nopal_segment *segment)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
-	bool opening = introduces(core, segment->kind);
+	bool opening = introduces(core, segment);
 	uint8_t header[HEADER_ROOM], *start;
 	struct nopal_writer writer = { header, header, header + sizeof(header),
 				       false };
@@ -247,7 +270,7 @@ static void pack_formatted(struct nopal_core *core,
 void nopal__pack_out(struct nopal_core *core,
 		     const struct nopal_segment *segment)
 {
-	bool opening = introduces(core, segment->kind);
+	bool opening = introduces(core, segment);
 	uint32_t bytes = datagram_bytes(core, segment);
 	uint8_t *at;
 

@@ -50,9 +50,11 @@ static int shard_filter(int fd, uint32_t count)
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 nopal__first_byte(NOPAL_KIND_CONNECT), 5, 0),
+			 nopal__first_byte(NOPAL_KIND_CONNECT), 6, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 nopal__first_byte(NOPAL_KIND_DATA_OPENING), 4, 0),
+			 nopal__first_byte(NOPAL_KIND_DATA_OPENING), 5, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+			 nopal__first_byte(NOPAL_KIND_CONTROL_OPENING), 4, 0),
 		/* as nopal__shard_of has it, with the upper half of the id */
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, SHARD_ID_AT),
 		BPF_STMT(BPF_ALU | BPF_MUL | BPF_K, count),

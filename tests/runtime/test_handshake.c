@@ -10,6 +10,8 @@
 #include "rig.h"
 
 static const char MINIMAL[] = "transport_driver {}\nfixed_size {}\na_tap {}\n";
+/* Without the tap, which takes the user of a session for a side of the rig. */
+static const char UNTAPPED[] = "transport_driver {}\nfixed_size {}\n";
 static const char OTHER[] =
 	"transport_driver {}\nresize {}\nsequenced_messages {}\n"
 	"lossy_fifo {}\n";
@@ -86,6 +88,57 @@ static void test_a_damaged_opening_opens_nothing(void **state)
 	rig_close(&rig);
 }
 
+/* All first data is lost, and what may leave then is control alone: the peer
+ * hears of the session by that. */
+static void test_control_introduces_too(void **state)
+{
+	static const char asked_first[] =
+		"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"
+		"rts_cts { initial = 0B }\nchecksum {}\na_tap {}\n";
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, asked_first, NULL);
+	rig_send(&rig, "x");
+	assert_int_equal(nopal_session_counters(rig.opener.session)->departures,
+			 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(nopal__core(rig.opener.session)->peer_known);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	rig_close(&rig);
+}
+
+/* The byte behind the fingerprint names a kind of the microprotocols', or the
+ * datagram is none. */
+static void test_an_opening_of_no_kind_is_malformed(void **state)
+{
+	struct nopal_address stranger;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, &(struct rig_options){ .stay_closed = true });
+	nopal_sim_address(7, 4711, &stranger);
+	for (unsigned kind = 0; kind < 256; kind++) {
+		uint8_t bytes[32] = { nopal__first_byte(
+			NOPAL_KIND_CONTROL_OPENING) };
+
+		bytes[4] = 1;
+		for (unsigned i = 0; i < 8; i++)
+			bytes[5 + i] =
+				(uint8_t)(nopal_plan_fingerprint(rig.plan) >>
+					  (56 - 8 * i));
+		bytes[13] = (uint8_t)kind;
+		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger,
+				 bytes, sizeof(bytes));
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 0);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->malformed, 256);
+	rig_close(&rig);
+}
+
 static void test_connectionless_needs_permission(void **state)
 {
 	struct rig rig;
@@ -104,7 +157,7 @@ static void test_each_opener_has_its_own_session(void **state)
 	int ends[3] = { -1, -1, -1 };
 
 	(void)state;
-	rig_open(&rig, MINIMAL, NULL);
+	rig_open(&rig, UNTAPPED, NULL);
 	nopal_sim_address(1, 2000, &peer);
 	for (int i = 0; i < 3; i++)
 		nopal_send(nopal_session_open(rig.opener.endpoint, rig.plan,
@@ -217,6 +270,8 @@ int main(void)
 		cmocka_unit_test(test_the_answer_replaces_the_introduction),
 		cmocka_unit_test(test_a_stranger_gets_no_session),
 		cmocka_unit_test(test_a_damaged_opening_opens_nothing),
+		cmocka_unit_test(test_control_introduces_too),
+		cmocka_unit_test(test_an_opening_of_no_kind_is_malformed),
 		cmocka_unit_test(test_connectionless_needs_permission),
 		cmocka_unit_test(test_each_opener_has_its_own_session),
 		cmocka_unit_test(test_answers_are_smaller_than_openings),
