@@ -244,6 +244,8 @@ static void test_the_last_departure_is_the_last(void **state)
 	assert_false(nopal_segment_resend(session, the_keeper, segment));
 	assert_false(segment->wanted);
 	assert_int_equal(nopal_session_counters(session)->refused_sends, 0);
+}
+
 /* Lets go of the segment while it leaves, before others hear of the departure. */
 static enum nopal_verdict hasty_on_send(struct nopal_session *of,
 					const struct nopal_part *part,
