@@ -139,15 +139,15 @@ static void semantic_order_drain(struct nopal_session *session,
 	self->busy = busy;
 }
 
-/* It has waited long enough for what has not come; what has come, and waits
- * itself, goes before it.  A stack through the waiters: the last one asked for is
- * on top. */
+/* The oldest has waited long enough for what has not come; what has come, and
+ * waits itself, goes before it.  A stack through the waiters: the last one asked
+ * for is on top.  Nobody is ready here: the list of those and the stack share a
+ * link. */
 static void semantic_order_give_up(struct nopal_session *session,
-				   const struct nopal_part *part,
-				   struct label_waiter *waiter)
+				   const struct nopal_part *part)
 {
 	struct semantic_order *self = nopal_state(session, part);
-	struct label_waiter *top = waiter;
+	struct label_waiter *top = self->arrived.oldest, *waiter;
 
 	self->busy = true;
 	top->asked = true;
@@ -171,6 +171,20 @@ static void semantic_order_give_up(struct nopal_session *session,
 	self->busy = false;
 }
 
+/* Until none is left that was due at `until_ns`.  Who is ready goes first: others
+ * may have delivered in this turn what it waited for. */
+static void semantic_order_give_up_due(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       int64_t until_ns)
+{
+	struct semantic_order *self = nopal_state(session, part);
+
+	semantic_order_drain(session, part);
+	while (!self->busy && self->arrived.oldest &&
+	       self->arrived.oldest->due_ns <= until_ns)
+		semantic_order_give_up(session, part);
+}
+
 static void semantic_order_watch(struct nopal_session *session,
 				 const struct nopal_part *part)
 {
@@ -184,11 +198,7 @@ static void semantic_order_watch(struct nopal_session *session,
 static void semantic_order_when_overdue(struct nopal_session *session,
 					const struct nopal_part *part)
 {
-	struct semantic_order *self = nopal_state(session, part);
-
-	while (!self->busy && self->arrived.oldest &&
-	       self->arrived.oldest->due_ns <= session->now_ns)
-		semantic_order_give_up(session, part, self->arrived.oldest);
+	semantic_order_give_up_due(session, part, session->now_ns);
 	semantic_order_watch(session, part);
 }
 
@@ -232,8 +242,19 @@ static bool semantic_order_is_free(struct nopal_session *session,
 	return true;
 }
 
-/* Keeps a message that lacks others; where there is no room, the one that waits
- * the longest goes. */
+/* Where there is no room, the one that waits the longest goes. */
+static void semantic_order_make_room(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	const struct semantic_order_parameters *set = nopal_parameters(part);
+	struct semantic_order *self = nopal_state(session, part);
+
+	semantic_order_drain(session, part);
+	if (self->arrived.count >= set->waiting && !self->busy)
+		semantic_order_give_up(session, part);
+}
+
+/* Keeps a message that lacks others. */
 static bool semantic_order_keep(struct nopal_session *session,
 				const struct nopal_part *part,
 				const struct nopal_message *message)
@@ -243,8 +264,6 @@ static bool semantic_order_keep(struct nopal_session *session,
 	bool unmet = nopal_shared(session, part, SEMANTIC_ORDER_UNMET) != 0;
 	struct label_waiter *waiter;
 
-	if (self->arrived.count >= set->waiting && !self->busy)
-		semantic_order_give_up(session, part, self->arrived.oldest);
 	waiter = label_waiter_new(
 		session, &self->arrived, message->handle,
 		nopal_get(message, part, SEMANTIC_ORDER_LABEL));
@@ -262,8 +281,14 @@ semantic_order_on_from_net(struct nopal_session *session,
 			   const struct nopal_part *part,
 			   struct nopal_message *message)
 {
-	if (message->delivered ||
-	    semantic_order_is_free(session, part, message)) {
+	bool is_free = message->delivered ||
+		       semantic_order_is_free(session, part, message);
+
+	if (!is_free) { /* who goes now may be all that it waits for */
+		semantic_order_make_room(session, part);
+		is_free = semantic_order_is_free(session, part, message);
+	}
+	if (is_free) {
 		nopal_message_release(session, part, message);
 		semantic_order_drain(session, part);
 		return NOPAL_CONTINUE;
@@ -311,11 +336,8 @@ semantic_order_on_peer_closed(struct nopal_session *session,
 			      const struct nopal_part *part,
 			      struct nopal_session *subject)
 {
-	struct semantic_order *self = nopal_state(session, part);
-
 	(void)subject;
-	while (!self->busy && self->arrived.oldest)
-		semantic_order_give_up(session, part, self->arrived.oldest);
+	semantic_order_give_up_due(session, part, NOPAL_NEVER);
 	return NOPAL_CONTINUE;
 }
 

@@ -197,6 +197,12 @@ static void test_what_waits_is_bounded(void **state)
 	come(1, 0, 0);
 	assert_texts("2 3 1 4 5 6");
 	rig_close(&rig);
+
+	order_open(BASE "semantic_order { waiting = 1 delay = 5s }\n");
+	come(2, 1, 0);
+	come(3, 2, 0); /* its room is that of what it waits for */
+	assert_texts("2 3");
+	rig_close(&rig);
 }
 
 static void test_nothing_is_waited_for_after_the_close(void **state)
@@ -209,6 +215,37 @@ static void test_nothing_is_waited_for_after_the_close(void **state)
 	nopal_raise_PEER_CLOSED(rig.opener.session, rig.opener.session);
 	assert_texts("2 3 5");
 	assert_int_equal(alive(), 0);
+	rig_close(&rig);
+}
+
+/* In one turn 1 goes out of band, which makes 2 ready, and the peer closes: 2 is
+ * delivered once, not given up as well. */
+static void test_who_is_ready_is_not_given_up(void **state)
+{
+	struct nopal_session *session;
+	struct nopal_message *message;
+	struct nopal_core *core;
+	bool outermost;
+
+	(void)state;
+	order_open(BASE "semantic_order { waiting = 3 }\n");
+	session = rig.opener.session;
+	core = nopal__core(session);
+	come(2, 1, 0);
+	come(1, 9, 0);
+	message = nopal__pool_newer(
+		nopal__pool_oldest(&rig_awake(session)->messages));
+	outermost = nopal__turn_begin(core->world);
+	nopal__touch(core);
+	nopal_message_deliver(session, message);
+	assert_texts("1");
+	nopal_raise_PEER_CLOSED(session, session);
+	nopal__turn_end(core->world, outermost);
+	assert_texts("1 2");
+	assert_int_equal(alive(), 0);
+	for (uint64_t label = 20; label < 23; label++)
+		come(label, 19, 0);
+	assert_int_equal(alive(), 3);
 	rig_close(&rig);
 }
 
@@ -488,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_circles_from_the_wire),
 		cmocka_unit_test(test_what_waits_is_bounded),
 		cmocka_unit_test(test_nothing_is_waited_for_after_the_close),
+		cmocka_unit_test(test_who_is_ready_is_not_given_up),
 		cmocka_unit_test(test_delivered_labels_are_remembered),
 		cmocka_unit_test(test_circles_are_refused),
 		cmocka_unit_test(test_labels_are_refused),
