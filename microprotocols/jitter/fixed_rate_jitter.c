@@ -4,12 +4,14 @@
  *
  * The first message is delivered `delay` after it came, and each other one as
  * many intervals later as its number is higher: a missing message leaves its
- * place empty.  What comes after its time is dropped.
+ * place empty.  What comes after its time is dropped.  Nothing goes before what
+ * has a lower number: an order may have released both.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   places are numbers, so that a loss does not shift what follows; what
- *            waits is bounded; a sender that paused gets a new schedule; when the
- *            peer closes, what waits goes at once.
+ *            waits is bounded; a sender that paused gets a new schedule, behind
+ *            what waits in the old one; what was overtaken is no sign of a pause;
+ *            when the peer closes, what waits goes at once.
  * Needs:     message_numbers.
  * Provides:  jitter (exclusive).
  * Excludes:  nothing.
@@ -40,18 +42,25 @@ enum { FIXED_RATE_JITTER_DUE };	    /* timers */
 /* Numbers that lie further apart have nothing to do with each other. */
 enum { FIXED_RATE_JITTER_APART = 1 << 20 };
 
+struct fixed_rate_jitter {
+	struct playout playout;
+	uint64_t newest; /* the highest number that had a place */
+};
+
 static void fixed_rate_jitter_when_due(struct nopal_session *session,
 				       const struct nopal_part *part)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	struct fixed_rate_jitter *self = nopal_state(session, part);
+	struct playout *playout = &self->playout;
 
 	playout_deliver(session, part, playout, &set->limits, session->now_ns);
 	playout_watch(session, part, FIXED_RATE_JITTER_DUE, playout,
 		      &set->limits);
 }
 
-/* When the number is due; long ago, where that is out of reach. */
+/* When the number is due; long ago, where that is out of reach, or where what has
+ * a higher one went. */
 static int64_t fixed_rate_jitter_due(const struct nopal_part *part,
 				     const struct playout *playout,
 				     uint64_t number)
@@ -59,9 +68,40 @@ static int64_t fixed_rate_jitter_due(const struct nopal_part *part,
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
 	int64_t apart = (int64_t)(number - playout->zero_mark);
 
-	if (apart > FIXED_RATE_JITTER_APART || apart < -FIXED_RATE_JITTER_APART)
+	if (apart > FIXED_RATE_JITTER_APART ||
+	    apart < -FIXED_RATE_JITTER_APART || number < playout->passed)
 		return INT64_MIN;
 	return playout->zero_ns + apart * set->interval_ns;
+}
+
+/* Two schedules may say that a higher number is due first: it goes no earlier
+ * than what waits with a lower one, and no later than what waits with a higher
+ * one.  So the ring is in the order of numbers, too.  False: the number itself
+ * waits there. */
+static bool fixed_rate_jitter_fit_in(const struct nopal_part *part,
+				     const struct playout *playout,
+				     struct playout_entry *entry)
+{
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
+	const struct playout_entry *other;
+	uint32_t place = playout->count;
+
+	while (place && playout_at(playout, &set->limits, place - 1)->number >
+				entry->number)
+		place--;
+	if (place) {
+		other = playout_at(playout, &set->limits, place - 1);
+		if (other->number == entry->number)
+			return false;
+		if (other->due_ns > entry->due_ns)
+			entry->due_ns = other->due_ns;
+	}
+	if (place < playout->count) {
+		other = playout_at(playout, &set->limits, place);
+		if (other->due_ns < entry->due_ns)
+			entry->due_ns = other->due_ns;
+	}
+	return true;
 }
 
 static void fixed_rate_jitter_drop(struct nopal_session *session,
@@ -72,28 +112,55 @@ static void fixed_rate_jitter_drop(struct nopal_session *session,
 	nopal_set(message, part, FIXED_RATE_JITTER_USELESS, 1);
 }
 
+/* A schedule that begins with this number, behind what waits.  False: that is too
+ * far away. */
+static bool fixed_rate_jitter_begin(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    uint64_t number)
+{
+	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
+	struct fixed_rate_jitter *self = nopal_state(session, part);
+	struct playout *playout = &self->playout;
+	int64_t behind_ns = 0;
+
+	if (playout->count)
+		behind_ns =
+			playout_at(playout, &set->limits, playout->count - 1)
+				->due_ns +
+			set->interval_ns;
+	playout_begin(playout, &set->limits, number, session->now_ns);
+	if (playout->zero_ns < behind_ns)
+		playout->zero_ns = behind_ns;
+	return playout_fits(playout, &set->limits, playout->zero_ns,
+			    session->now_ns);
+}
+
 /* False: its time has passed, or is far away. */
 static bool fixed_rate_jitter_place(struct nopal_session *session,
 				    const struct nopal_part *part,
 				    uint64_t number, int64_t *ret_due_ns)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
-	int64_t due_ns = INT64_MIN;
-	bool fits = false;
+	struct fixed_rate_jitter *self = nopal_state(session, part);
+	struct playout *playout = &self->playout;
+	bool is_new = number > self->newest, fits = false;
+	int64_t due_ns = INT64_MIN, strays = playout->strays;
 
 	if (playout->begun) {
 		due_ns = fixed_rate_jitter_due(part, playout, number);
 		fits = playout_fits(playout, &set->limits, due_ns,
 				    session->now_ns);
 	}
+	if (!fits && !is_new)
+		playout->strays = strays;
 	if (!playout->begun || playout->strays >= set->limits.strays) {
-		playout_begin(playout, &set->limits, number, session->now_ns);
+		fits = fixed_rate_jitter_begin(session, part, number);
 		due_ns = playout->zero_ns;
-		fits = true;
 	}
 	if (fits)
 		playout_move(playout, number, due_ns);
+	if (fits && is_new)
+		self->newest = number;
 	*ret_due_ns = due_ns;
 	return fits;
 }
@@ -104,14 +171,16 @@ fixed_rate_jitter_on_message(struct nopal_session *session,
 			     struct nopal_message *message)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	struct fixed_rate_jitter *self = nopal_state(session, part);
+	struct playout *playout = &self->playout;
 	uint64_t number = nopal_get(message, part, FIXED_RATE_JITTER_FIRST);
-	struct playout_entry entry = { .bytes = message->length,
+	struct playout_entry entry = { .number = number,
+				       .bytes = message->length,
 				       .message = message->handle };
 
 	if (!fixed_rate_jitter_place(session, part, number, &entry.due_ns))
 		fixed_rate_jitter_drop(session, part, message);
-	else if (playout_is_taken(playout, &set->limits, entry.due_ns))
+	else if (!fixed_rate_jitter_fit_in(part, playout, &entry))
 		nopal_set(message, part, FIXED_RATE_JITTER_USELESS, 1);
 	else if (!playout_add(session, playout, &set->limits, &entry))
 		fixed_rate_jitter_drop(session, part, message);
@@ -139,7 +208,8 @@ fixed_rate_jitter_on_peer_closed(struct nopal_session *session,
 				 struct nopal_session *subject)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct playout *playout = nopal_state(session, part);
+	struct fixed_rate_jitter *self = nopal_state(session, part);
+	struct playout *playout = &self->playout;
 
 	(void)subject;
 	playout_deliver(session, part, playout, &set->limits, INT64_MAX);
@@ -149,7 +219,9 @@ fixed_rate_jitter_on_peer_closed(struct nopal_session *session,
 static void fixed_rate_jitter_rest(struct nopal_session *session,
 				   const struct nopal_part *part)
 {
-	playout_rest(session, nopal_state(session, part));
+	struct fixed_rate_jitter *self = nopal_state(session, part);
+
+	playout_rest(session, &self->playout);
 }
 
 static const struct nopal_parameter fixed_rate_jitter_table[] = {
@@ -216,6 +288,6 @@ const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.holds = fixed_rate_jitter_holds,
 	.timers = fixed_rate_jitter_timers,
 	.bindings = fixed_rate_jitter_bindings,
-	.state_size = sizeof(struct playout),
+	.state_size = sizeof(struct fixed_rate_jitter),
 	.rest = fixed_rate_jitter_rest,
 };

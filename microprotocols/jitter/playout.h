@@ -46,6 +46,7 @@ struct playout {
 	int64_t strays; /* arrivals in a row that have no place in it */
 	uint64_t zero_mark;
 	int64_t zero_ns;
+	uint64_t passed; /* the highest number whose time has come */
 };
 
 static inline struct playout_entry *
@@ -130,19 +131,6 @@ static inline bool playout_add(struct nopal_session *session,
 	return true;
 }
 
-/* Does anything wait for just this time? */
-static inline bool playout_is_taken(const struct playout *playout,
-				    const struct playout_limits *limits,
-				    int64_t due_ns)
-{
-	uint32_t place = playout->count;
-
-	while (place && playout_at(playout, limits, place - 1)->due_ns > due_ns)
-		place--;
-	return place &&
-	       playout_at(playout, limits, place - 1)->due_ns == due_ns;
-}
-
 /* Delivers what is due at `until_ns`.  An entry is out before its message goes: a
  * delivery may come back to this session. */
 static inline void playout_deliver(struct nopal_session *session,
@@ -161,6 +149,8 @@ static inline void playout_deliver(struct nopal_session *session,
 			(playout->head + 1) % (uint32_t)limits->messages;
 		playout->count--;
 		playout->bytes -= entry.bytes;
+		if (entry.number > playout->passed)
+			playout->passed = entry.number;
 		if (message)
 			nopal_message_release(session, part, message);
 	}

@@ -212,8 +212,52 @@ static void test_strays_begin_a_new_schedule(void **state)
 		assert_on_time(i, 102 + i);
 	come(UINT64_C(1) << 40);
 	come(200000);
-	come(1);
+	come(1); /* as old as it looks */
+	assert_int_equal(dropped(), 5);
+	come(200000);
+	assert_int_equal(dropped(), 5);
+	rig_close(&rig);
+}
+
+/* What is older than something that came is no sign of a pause. */
+static void test_what_was_overtaken_begins_nothing(void **state)
+{
+	(void)state;
+	begin(BASE "fixed_rate_jitter { restart = 3 }\n");
+	for (uint64_t number = 90; number < 97; number++)
+		come(number);
+	assert_int_equal(dropped(), 7);
+	come(101);
+	pass(NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 2);
+	assert_on_time(0, 100);
+	assert_on_time(1, 101);
+	rig_close(&rig);
+}
+
+/* The old schedule reaches so far that the sender's next messages have no place:
+ * the new one begins behind it, and what belongs between the two goes there. */
+static void test_a_new_schedule_is_behind_the_old_one(void **state)
+{
+	static const uint64_t order[] = { 100, 340, 603, 650, 651 };
+
+	(void)state;
+	begin(BASE "fixed_rate_jitter { restart = 3 }\n");
+	come(340); /* due in 4860 ms */
+	for (uint64_t number = 601; number < 604; number++)
+		come(number);
+	come(650); /* too far away */
+	assert_int_equal(dropped(), 3);
+	pass(NOPAL_SECOND);
+	come(330); /* by the new schedule due long ago */
+	come(650);
+	come(651);
 	assert_int_equal(dropped(), 4);
+	pass(10 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 5);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_delivered(&rig.opener, i, order[i]);
+	assert_on_time(1, 340);
 	rig_close(&rig);
 }
 
@@ -325,6 +369,8 @@ int main(void)
 		cmocka_unit_test(test_the_buffer_is_bounded),
 		cmocka_unit_test(test_the_bytes_are_bounded),
 		cmocka_unit_test(test_strays_begin_a_new_schedule),
+		cmocka_unit_test(test_what_was_overtaken_begins_nothing),
+		cmocka_unit_test(test_a_new_schedule_is_behind_the_old_one),
 		cmocka_unit_test(test_a_day_later),
 		cmocka_unit_test(test_what_waits_goes_when_the_peer_closed),
 		cmocka_unit_test(test_across_a_network),
