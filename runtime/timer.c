@@ -98,6 +98,20 @@ void nopal__silence_watch(struct nopal_core *core)
 		  core->awake->heard_ns + NOPAL_SILENCE_NS);
 }
 
+/* Nothing is under way: a good end, where no handshake says when.  Else what is
+ * under way has lost its peer. */
+static void silence_end(struct nopal_core *core)
+{
+	for (struct nopal_core *each = core; each; each = each->above)
+		if (each->awake->unfinished) {
+			nopal__session_end(core, NOPAL_PEER_LOST,
+					   "the peer is silent, and messages "
+					   "wait");
+			return;
+		}
+	nopal__session_end(core, NOPAL_ENDED_WELL, "the peer is silent");
+}
+
 static void own_timer_fire(struct nopal_core *core, uint32_t which)
 {
 	if (which == NOPAL_TIMER_WATCHDOG)
@@ -106,8 +120,7 @@ static void own_timer_fire(struct nopal_core *core, uint32_t which)
 		 NOPAL_SILENCE_NS)
 		nopal__silence_watch(core);
 	else
-		nopal__session_end(core, NOPAL_ENDED_WELL,
-				   "the peer is silent");
+		silence_end(core);
 }
 
 /* ------------------------------------------------------------------ expiry */

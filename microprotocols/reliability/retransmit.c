@@ -8,7 +8,9 @@
  * Differs:   asks the runtime for a new departure instead of clearing and
  *            setting its send bit, so that windows and rates must agree to each
  *            resend; gives up on a segment that was overdue `attempts` times.  A
- *            reported loss shows that the peer lives and is not counted.
+ *            reported loss shows that the peer lives and is not counted; where
+ *            acks say nothing of what lies above their floor, so does any that
+ *            moves it, and the count begins anew.
  *            While the network has room and nothing else to carry, a resend
  *            leaves with copies: at the end of a transfer what is lost again
  *            costs a round trip each time, and the room costs nothing.  Where
@@ -29,7 +31,8 @@
  * Provides:  reliability.
  * Excludes:  lossy_order (what it skips would be sent again for nothing).
  * Handles:   SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_RESEND, SEGMENT_LOST,
- *            SEGMENT_TIMEOUT, SEGMENT_RECEIVED, SEGMENT_ABANDONED, TURN_END.
+ *            SEGMENT_TIMEOUT, SEGMENT_RECEIVED, SEGMENT_ABANDONED, ACK_PROCESSED,
+ *            TURN_END.
  * Raises:    SEGMENT_RESEND, SESSION_BROKEN.
  * Holds:     send, done, deallocate: keeps the segment until the peer has it.
  * Wire:      nothing.
@@ -55,6 +58,7 @@ struct retransmit {
 	struct nopal_queue again;   /* of which copies may leave */
 	struct nopal_queue missing; /* and may be repaired yet */
 	bool asking;		    /* it is this part that asks for a resend */
+	uint64_t progress;	    /* acks that moved a floor alone */
 };
 
 /* shared variables */
@@ -65,7 +69,12 @@ enum {
 	RETRANSMIT_SETTLED,
 };
 /* attributes */
-enum { RETRANSMIT_OVERDUE, RETRANSMIT_COPIES, RETRANSMIT_GROUP };
+enum {
+	RETRANSMIT_OVERDUE,
+	RETRANSMIT_COPIES,
+	RETRANSMIT_GROUP,
+	RETRANSMIT_PROGRESS,
+};
 enum { RETRANSMIT_COPY }; /* timers */
 
 /* Between a resend and its copy: what one burst of losses takes is not both, and
@@ -165,22 +174,49 @@ static enum nopal_verdict retransmit_on_lost(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* How often it was overdue since the peer was last seen to live. */
+static uint64_t retransmit_overdue(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   struct nopal_segment *segment)
+{
+	const struct retransmit *self = nopal_state(session, part);
+	uint64_t overdue = 1;
+
+	if (nopal_get(segment, part, RETRANSMIT_PROGRESS) == self->progress)
+		overdue += nopal_get(segment, part, RETRANSMIT_OVERDUE);
+	nopal_set(segment, part, RETRANSMIT_PROGRESS, self->progress);
+	nopal_set(segment, part, RETRANSMIT_OVERDUE, overdue);
+	return overdue;
+}
+
 static enum nopal_verdict retransmit_on_timeout(struct nopal_session *session,
 						const struct nopal_part *part,
 						struct nopal_segment *segment)
 {
 	const struct retransmit_parameters *set = nopal_parameters(part);
-	uint64_t overdue = nopal_get(segment, part, RETRANSMIT_OVERDUE) + 1;
 
 	if (segment->last)
 		return NOPAL_CONTINUE;
-	nopal_set(segment, part, RETRANSMIT_OVERDUE, overdue);
-	if (overdue >= (uint64_t)set->attempts)
+	if (retransmit_overdue(session, part, segment) >=
+	    (uint64_t)set->attempts)
 		nopal_session_break(
 			session, NOPAL_GAVE_UP,
 			"the peer fell silent: a segment used up its attempts");
 	else
 		retransmit_missing(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+/* What lies above the floor is overdue as well, though it may have arrived: behind
+ * each hole that is filled, that is no sign of silence. */
+static enum nopal_verdict retransmit_on_processed(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_ack *ack)
+{
+	struct retransmit *self = nopal_state(session, part);
+
+	if (!ack->selective && ack->newly_acked_segments)
+		self->progress++;
 	return NOPAL_CONTINUE;
 }
 
@@ -306,6 +342,7 @@ static const struct nopal_binding retransmit_bindings[] = {
 	NOPAL_ON(SEGMENT_TIMEOUT, retransmit_on_timeout),
 	NOPAL_ON(SEGMENT_RECEIVED, retransmit_on_settled),
 	NOPAL_ON(SEGMENT_ABANDONED, retransmit_on_settled),
+	NOPAL_ON(ACK_PROCESSED, retransmit_on_processed),
 	NOPAL_ON(TURN_END, retransmit_on_turn_end,
 		 .before = "flow_control|rate_mechanism|window_mechanism"),
 	{ 0 },
@@ -338,13 +375,20 @@ const struct nopal_microprotocol nopal_retransmit = {
 			[RETRANSMIT_OVERDUE] = { .name = "times_overdue",
 						 .access = NOPAL_WRITE,
 						 .doc = "timeouts of the "
-							"segment so far" },
+							"segment since the "
+							"peer was seen to "
+							"live" },
 			[RETRANSMIT_COPIES] = { .name = "copies_left",
 						.access = NOPAL_WRITE,
 						.doc = "copies of its resend "
 						       "that may leave" },
 			[RETRANSMIT_GROUP] = { .name = "repair_group",
 					       .access = NOPAL_READ_OPTIONAL },
+			[RETRANSMIT_PROGRESS] = { .name = "overdue_progress",
+						  .access = NOPAL_WRITE,
+						  .doc = "when it was overdue "
+							 "last: acks that had "
+							 "moved a floor" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){

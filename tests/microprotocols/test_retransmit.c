@@ -93,6 +93,33 @@ static void test_it_gives_up_after_attempts(void **state)
 	rig_close(&rig);
 }
 
+/* An ack that moves a floor and says nothing of what lies above it shows that the
+ * peer lives; one that reports all, and not this segment, does not. */
+static void test_a_floor_that_moves_is_no_silence(void **state)
+{
+	struct nopal_segment *segment =
+		one_sent(BASE "retransmit { attempts = 3 }\n");
+	struct nopal_ack floor = { .newly_acked_segments = 1 };
+	struct nopal_ack same = { .newly_acked_segments = 0 };
+	struct nopal_ack all = { .newly_acked_segments = 1, .selective = true };
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+		STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+		STUB_RAISE(&rig, ACK_PROCESSED, &floor);
+	}
+	assert_int_equal(segment->departures, 11);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	STUB_RAISE(&rig, ACK_PROCESSED, &same);
+	STUB_RAISE(&rig, ACK_PROCESSED, &all);
+	assert_int_equal(rig.opener.ended, 0);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	assert_int_equal(rig.opener.end, NOPAL_GAVE_UP);
+	rig_close(&rig);
+}
+
 /* What is reported lost while it waits for a gate is asked for once. */
 static void test_a_gate_sees_each_resend(void **state)
 {
@@ -331,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_lost_and_overdue_leave_again),
 		cmocka_unit_test(test_received_lets_it_go),
 		cmocka_unit_test(test_it_gives_up_after_attempts),
+		cmocka_unit_test(test_a_floor_that_moves_is_no_silence),
 		cmocka_unit_test(test_a_gate_sees_each_resend),
 		cmocka_unit_test(test_copies_leave_where_there_is_room),
 		cmocka_unit_test(test_no_copy_takes_the_room_of_others),
