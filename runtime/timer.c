@@ -103,7 +103,7 @@ void nopal__silence_watch(struct nopal_core *core)
 static void silence_end(struct nopal_core *core)
 {
 	for (struct nopal_core *each = core; each; each = each->above)
-		if (each->awake->unfinished) {
+		if (each->awake && each->awake->unfinished) {
 			nopal__session_end(core, NOPAL_PEER_LOST,
 					   "the peer is silent, and messages "
 					   "wait");

@@ -246,6 +246,30 @@ static void test_silence_ends_what_a_datagram_began(void **state)
 	rig_close(&rig);
 }
 
+/* What waits then was promised to somebody: that is no good end. */
+static void test_silence_loses_what_waits(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig,
+		 "transport_driver {}\nfixed_size {}\n"
+		 "sequenced_segments {}\npositive_ack {}\n"
+		 "retransmit { attempts = 1000 }\n",
+		 NULL);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	rig_change_both(&rig, "loss 100%");
+	assert_int_equal(nopal_send(rig.acceptor.session, "y", 1, 0), 0);
+	rig_run(&rig, 50 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.ended, 0);
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.ended, 1);
+	assert_int_equal(rig.acceptor.end, NOPAL_PEER_LOST);
+	assert_int_equal(rig.acceptor.fates[NOPAL_UNKNOWN], 1);
+	rig_close(&rig);
+}
+
 static void test_an_opener_introduces_itself_again(void **state)
 {
 	struct rig rig;
@@ -277,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_answers_are_smaller_than_openings),
 		cmocka_unit_test(test_noise_is_counted_and_dropped),
 		cmocka_unit_test(test_silence_ends_what_a_datagram_began),
+		cmocka_unit_test(test_silence_loses_what_waits),
 		cmocka_unit_test(test_an_opener_introduces_itself_again),
 	};
 
