@@ -18,7 +18,8 @@
  * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers
  *            of each direction; reads reliability_unmet (optional, 0): 1, an
  *            unseen segment is still needed; writes segment_window: numbers
- *            that the filter remembers.
+ *            that the filter remembers; writes segment_floor: every segment of
+ *            the peer below this number was seen or given up.
  * Parameters: window (default 65536): numbers that the filter remembers.
  */
 #include "microprotocol.h"
@@ -31,6 +32,7 @@ enum {
 	SEQUENCED_SEGMENTS_PEER,
 	SEQUENCED_SEGMENTS_UNMET,
 	SEQUENCED_SEGMENTS_WINDOW,
+	SEQUENCED_SEGMENTS_FLOOR,
 };
 enum { SEQUENCED_SEGMENTS_WIRE_BYTES = 4 };
 
@@ -108,6 +110,17 @@ static bool sequenced_segments_prepare(struct nopal_session *session,
 	return false;
 }
 
+static void sequenced_segments_tell(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	const struct sequenced_segments *self = nopal_state(session, part);
+
+	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER,
+			  self->seen.end - 1);
+	nopal_share(session, part, SEQUENCED_SEGMENTS_FLOOR,
+		    (int64_t)self->seen.floor);
+}
+
 static enum nopal_verdict
 sequenced_segments_on_from_net(struct nopal_session *session,
 			       const struct nopal_part *part,
@@ -125,8 +138,7 @@ sequenced_segments_on_from_net(struct nopal_session *session,
 		is = sequenced_segments_beyond(session, self, number);
 	if (is != NOPAL_NUMBER_NEW)
 		return NOPAL_STOP;
-	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER,
-			  self->seen.end - 1);
+	sequenced_segments_tell(session, part);
 	return NOPAL_CONTINUE;
 }
 
@@ -141,8 +153,7 @@ sequenced_segments_on_gave_up(struct nopal_session *session,
 	if (!self->seen.window && !sequenced_segments_prepare(session, part))
 		return NOPAL_STOP;
 	forward->skipped += nopal_numbers_skip(&self->seen, forward->segment);
-	nopal_serial_seen(session, part, SEQUENCED_SEGMENTS_NUMBER,
-			  self->seen.end - 1);
+	sequenced_segments_tell(session, part);
 	return NOPAL_CONTINUE;
 }
 
@@ -225,6 +236,11 @@ const struct nopal_microprotocol nopal_sequenced_segments = {
 							NOPAL_WRITE, 0,
 							"numbers that the "
 							"filter remembers" },
+			[SEQUENCED_SEGMENTS_FLOOR] = { "segment_floor",
+						       NOPAL_WRITE, 0,
+						       "the peer's below it "
+						       "were seen or given "
+						       "up" },
 			{ 0 } },
 	.bindings = sequenced_segments_bindings,
 	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },

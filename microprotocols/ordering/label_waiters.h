@@ -5,8 +5,9 @@
  *
  * A waiter hangs in one list for each label that it lacks; when a message with
  * the label is delivered, the list is taken down, and who lacks nothing any more
- * is ready.  All waiters are in a list by age, too.  The labels that were
- * delivered last are remembered, in a ring.
+ * is ready.  All waiters are in a list by due time, too: those that are hurried,
+ * and behind them the others, by age.  The labels that were delivered last are
+ * remembered, in a ring.
  */
 #ifndef NOPAL_LABEL_WAITERS_H
 #define NOPAL_LABEL_WAITERS_H
@@ -29,8 +30,9 @@ struct label_waiter {
 	struct label_waiter
 		*after_it; /* ready: the next; given up: who asked */
 	struct nopal_handle message;
-	uint64_t label; /* its own, or 0 */
-	int64_t due_ns; /* it waits no longer */
+	uint64_t label;	 /* its own, or 0 */
+	int64_t due_ns;	 /* it waits no longer */
+	uint64_t number; /* of its message's first segment, or 0 */
 	unsigned lacks;
 	bool asked; /* somebody who is given up lacks it */
 	struct label_link link[LABEL_WAITERS_AFTER];
@@ -43,6 +45,7 @@ struct label_waiters {
 	uint32_t *delivered;	  /* the ring; made with the first label */
 	uint32_t next;
 	struct label_waiter *oldest, *newest, *free;
+	struct label_waiter *hurried; /* the last one that is, or NULL */
 	struct label_waiter *ready, *ready_last;
 	uint32_t count;
 };
@@ -93,6 +96,8 @@ static inline void label_list_add(struct label_waiters *all,
 static inline void label_list_remove(struct label_waiters *all,
 				     struct label_waiter *waiter)
 {
+	if (all->hurried == waiter)
+		all->hurried = waiter->older;
 	if (waiter->older)
 		waiter->older->newer = waiter->newer;
 	else
@@ -102,6 +107,27 @@ static inline void label_list_remove(struct label_waiters *all,
 	else
 		all->newest = waiter->older;
 	all->count--;
+}
+
+/* From among those that wait by age to the end of those that are hurried. */
+static inline void label_list_hurry(struct label_waiters *all,
+				    struct label_waiter *waiter)
+{
+	struct label_waiter *last = all->hurried;
+
+	label_list_remove(all, waiter);
+	waiter->older = last;
+	waiter->newer = last ? last->newer : all->oldest;
+	if (waiter->newer)
+		waiter->newer->older = waiter;
+	else
+		all->newest = waiter;
+	if (last)
+		last->newer = waiter;
+	else
+		all->oldest = waiter;
+	all->hurried = waiter;
+	all->count++;
 }
 
 /* In front of the others that lack the label.  False: over budget. */

@@ -13,7 +13,8 @@
  *
  * Where what is missing does not come, or not for long, a message goes after
  * `delay` (`patience` where somebody resends), and before it those of its
- * predecessors that have come and wait themselves.
+ * predecessors that have come and wait themselves.  Where the peer gave messages
+ * up, one waits only `delay` more when all that was sent before it is settled.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   names at most four predecessors; refuses a label that is in use
@@ -23,13 +24,15 @@
  * Provides:  partial_order (exclusive).
  * Excludes:  order (it relates all messages already); coalesce (a segment has
  *            the labels of its first message only).
- * Handles:   MSG_FROM_USER, MSG_FROM_NET, MSG_TO_USER, PEER_CLOSED, TURN_END.
+ * Handles:   MSG_FROM_USER, MSG_FROM_NET, MSG_TO_USER, PEER_GAVE_UP, PEER_CLOSED,
+ *            TURN_END.
  * Raises:    SESSION_BROKEN.
  * Holds:     deliver: until the named predecessors were delivered.
  * Wire:      label, 4 bytes, and after, 4 bytes, on data; after_2, after_3,
  *            after_4, 4 bytes each, where they are on: 8 to 20 bytes, in every
  *            segment.
- * Shares:    reads reliability_unmet (optional, 0): 1, what is missing will come.
+ * Shares:    reads reliability_unmet (optional, 0): 1, what is missing will come;
+ *            reads segment_floor (optional, 0): what was sent before is settled.
  * Parameters: after_2 (default on): a second predecessor travels;
  *            after_3 (default off): a third one;
  *            after_4 (default off): a fourth one;
@@ -54,9 +57,10 @@ enum {
 	SEMANTIC_ORDER_AFTER_2,
 	SEMANTIC_ORDER_AFTER_3,
 	SEMANTIC_ORDER_AFTER_4,
+	SEMANTIC_ORDER_SEGMENT,
 };
-enum { SEMANTIC_ORDER_UNMET };	 /* shared variables */
-enum { SEMANTIC_ORDER_OVERDUE }; /* timers */
+enum { SEMANTIC_ORDER_UNMET, SEMANTIC_ORDER_FLOOR }; /* shared variables */
+enum { SEMANTIC_ORDER_OVERDUE };		     /* timers */
 enum {
 	SEMANTIC_ORDER_WIRE_BYTES = 4,
 	/* The receiver remembers so many times the labels that a sender may
@@ -68,6 +72,9 @@ struct semantic_order {
 	struct label_graph sent;
 	struct label_waiters arrived;
 	bool busy; /* it delivers: who comes back finds the lists as they are */
+	bool gave_up;  /* the peer did, some message */
+	bool look;     /* at who waits: there is another, or */
+	int64_t floor; /* this has moved */
 };
 
 /* --------------------------------------------------------------------- sending */
@@ -269,6 +276,10 @@ static bool semantic_order_keep(struct nopal_session *session,
 		nopal_get(message, part, SEMANTIC_ORDER_LABEL));
 	if (!waiter || !semantic_order_lack(session, part, message, waiter))
 		return false;
+	if (nopal_has(part, SEMANTIC_ORDER_SEGMENT))
+		waiter->number =
+			nopal_get(message, part, SEMANTIC_ORDER_SEGMENT);
+	self->look = true;
 	waiter->due_ns =
 		session->now_ns + (unmet ? set->patience_ns : set->delay_ns);
 	if (!nopal_timer_running(session, part, SEMANTIC_ORDER_OVERDUE))
@@ -320,14 +331,57 @@ semantic_order_on_to_user(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* For what somebody else delivered in this turn. */
+/* Whose predecessors were sent before it has all of them, or some were given up;
+ * what is still to be sent has `delay` left to come. */
+static void semantic_order_hurry(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	const struct semantic_order_parameters *set = nopal_parameters(part);
+	struct semantic_order *self = nopal_state(session, part);
+	struct label_waiter *waiter = self->arrived.hurried, *newer;
+	int64_t due_ns = session->now_ns + set->delay_ns;
+
+	waiter = waiter ? waiter->newer : self->arrived.oldest;
+	for (; waiter; waiter = newer) {
+		newer = waiter->newer;
+		if (!waiter->number || waiter->number >= (uint64_t)self->floor)
+			continue;
+		if (waiter->due_ns > due_ns)
+			waiter->due_ns = due_ns;
+		label_list_hurry(&self->arrived, waiter);
+	}
+	semantic_order_watch(session, part);
+}
+
+static enum nopal_verdict
+semantic_order_on_gave_up(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_forward *forward)
+{
+	struct semantic_order *self = nopal_state(session, part);
+
+	(void)forward;
+	self->gave_up = self->look = true;
+	return NOPAL_CONTINUE;
+}
+
+/* For what somebody else delivered in this turn, and for what is settled. */
 static enum nopal_verdict
 semantic_order_on_turn_end(struct nopal_session *session,
 			   const struct nopal_part *part,
 			   struct nopal_session *subject)
 {
+	struct semantic_order *self = nopal_state(session, part);
+	int64_t floor = nopal_shared(session, part, SEMANTIC_ORDER_FLOOR);
+
 	(void)subject;
 	semantic_order_drain(session, part);
+	self->look |= floor != self->floor;
+	if (!self->gave_up || !self->look || self->busy)
+		return NOPAL_CONTINUE;
+	self->look = false;
+	self->floor = floor;
+	semantic_order_hurry(session, part);
 	return NOPAL_CONTINUE;
 }
 
@@ -402,6 +456,8 @@ static const struct nopal_attribute semantic_order_attributes[] = {
 		SEMANTIC_ORDER_PREDECESSOR("after_3", .when = "after_3"),
 	[SEMANTIC_ORDER_AFTER_4] =
 		SEMANTIC_ORDER_PREDECESSOR("after_4", .when = "after_4"),
+	[SEMANTIC_ORDER_SEGMENT] = { .name = "segment_number",
+				     .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -410,6 +466,7 @@ static const struct nopal_binding semantic_order_bindings[] = {
 		 .before = "message_segments|message_numbers"),
 	NOPAL_ON(MSG_FROM_NET, semantic_order_on_from_net),
 	NOPAL_ON(MSG_TO_USER, semantic_order_on_to_user),
+	NOPAL_ON(PEER_GAVE_UP, semantic_order_on_gave_up),
 	NOPAL_ON(PEER_CLOSED, semantic_order_on_peer_closed),
 	NOPAL_ON(TURN_END, semantic_order_on_turn_end),
 	{ 0 },
@@ -424,6 +481,8 @@ static const struct nopal_relation semantic_order_excludes[] = {
 static const struct nopal_shared semantic_order_shared[] = {
 	[SEMANTIC_ORDER_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
 				   "1: what is missing will come" },
+	[SEMANTIC_ORDER_FLOOR] = { "segment_floor", NOPAL_READ_OPTIONAL, 0,
+				   "what was sent before is settled" },
 	{ 0 },
 };
 

@@ -249,6 +249,43 @@ static void test_who_is_ready_is_not_given_up(void **state)
 	rig_close(&rig);
 }
 
+/* 1 was given up before 2 was sent, after it: 2 does not wait as long as for what
+ * will come. */
+static void test_what_was_given_up_is_not_waited_for(void **state)
+{
+	unsigned which[3];
+
+	(void)state;
+	rig_open(&rig,
+		 BASE "sequenced_segments {}\npositive_ack {}\nretransmit {}\n"
+		      "partial_reliability {}\nsemantic_order {}\n",
+		 NULL);
+	which[0] = nopal_property(rig.plan, "label");
+	which[1] = nopal_property(rig.plan, "after");
+	which[2] = nopal_property(rig.plan, "attempts");
+	assert_int_equal(rig_send(&rig, "0"), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	rig_change(&rig, "delay 10ms loss 100%");
+	assert_int_equal(
+		nopal_send_with(rig.opener.session, "1", 1, 0,
+				(struct nopal_property[]){ { which[0], 1 },
+							   { which[2], 1 } },
+				2),
+		0);
+	rig_run(&rig, 10 * NOPAL_SECOND);
+	rig_change(&rig, "delay 10ms");
+	rig_run(&rig, 10 * NOPAL_SECOND);
+	assert_int_equal(
+		nopal_send_with(rig.opener.session, "2", 1, 0,
+				(struct nopal_property[]){ { which[0], 2 },
+							   { which[1], 1 } },
+				2),
+		0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	rig_close(&rig);
+}
+
 /* Labels are remembered for twice as many deliveries as a sender may name, and no
  * longer. */
 static void test_delivered_labels_are_remembered(void **state)
@@ -526,6 +563,7 @@ int main(void)
 		cmocka_unit_test(test_what_waits_is_bounded),
 		cmocka_unit_test(test_nothing_is_waited_for_after_the_close),
 		cmocka_unit_test(test_who_is_ready_is_not_given_up),
+		cmocka_unit_test(test_what_was_given_up_is_not_waited_for),
 		cmocka_unit_test(test_delivered_labels_are_remembered),
 		cmocka_unit_test(test_circles_are_refused),
 		cmocka_unit_test(test_labels_are_refused),
