@@ -19,7 +19,12 @@
  *            is what was acknowledged in a round trip.  A segment is a full one, also
  *            where they are short: these get the bytes of full ones, as RFC 4828
  *            has it, but for headers.  The round trip is smoothed by the role
- *            rtt.  Before the first round trip one bucket of the rate mechanism may
+ *            rtt.  What is overdue while nothing that left later is acknowledged
+ *            is silence, as it is for a receiver, and one event when that ends.
+ *            While what leaves is acknowledged, a segment a round trip may
+ *            leave, as with the least window of TCP, whatever was lost before:
+ *            the sender comes back from a storm as soon as that is over, not
+ *            after many times t_mbi.  Before the first round trip one bucket of the rate mechanism may
  *            leave, not one packet.  Integers only.
  * Needs:     acknowledgement, loss_detection, rtt, rate_mechanism.
  * Provides:  congestion_policy.
@@ -70,6 +75,12 @@ struct tfrc {
 	uint64_t received_bps[TFRC_RECEIVED]; /* X_recv_set, newest first */
 	int64_t doubled_ns;		      /* slow start: last doubling */
 	bool heard;			      /* there was an ack */
+	bool answered; /* and nothing was missing since the last */
+
+	/* The first that was overdue beyond `largest`. */
+	uint64_t overdue;
+	int64_t overdue_left_ns;
+	bool any_overdue;
 
 	int64_t round_began_ns;
 	uint64_t round_acked, round_sent; /* bytes */
@@ -82,11 +93,17 @@ static uint64_t tfrc_rate_of(uint64_t bytes, int64_t time_ns)
 	return nopal_scale(bytes, TFRC_BYTE_BITS_NS, (uint64_t)time_ns);
 }
 
-/* s / t_mbi */
-static uint64_t tfrc_least(struct nopal_session *session)
+/* s / t_mbi, and s / R while what leaves is acknowledged. */
+static uint64_t tfrc_least(struct nopal_session *session,
+			   const struct nopal_part *part)
 {
-	return tfrc_rate_of(nopal_body_limit(session),
-			    TFRC_SLOWEST_S * NOPAL_SECOND);
+	const struct tfrc *tfrc = nopal_state(session, part);
+	int64_t slowest_ns = TFRC_SLOWEST_S * NOPAL_SECOND;
+	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
+
+	if (tfrc->answered && srtt > 0 && srtt < slowest_ns)
+		slowest_ns = srtt;
+	return tfrc_rate_of(nopal_body_limit(session), slowest_ns);
 }
 
 /* W_init / R; 0 before the first round trip. */
@@ -143,7 +160,7 @@ static void tfrc_share(struct nopal_session *session,
 		       const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
-	uint64_t least = tfrc_least(session), rate;
+	uint64_t least = tfrc_least(session, part), rate;
 
 	if (tfrc->rate_bps < least)
 		tfrc->rate_bps = least;
@@ -229,6 +246,7 @@ static void tfrc_when_silent(struct nopal_session *session,
 
 	if (!tfrc->sent && tfrc->rate_bps <= tfrc_initial(session, part))
 		return;
+	tfrc->answered = false;
 	if (!tfrc->heard || !tfrc->intervals.any) {
 		tfrc->rate_bps /= 2;
 		tfrc_share(session, part);
@@ -291,10 +309,29 @@ static enum nopal_verdict tfrc_on_missing(struct nopal_session *session,
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 
+	tfrc->answered = false;
 	if (loss_intervals_lost(&tfrc->intervals, segment->packet_number,
 				segment->departed_ns,
 				nopal_shared(session, part, TFRC_SRTT)))
 		tfrc_suffer(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* Beyond all that is acknowledged it is silence. */
+static enum nopal_verdict tfrc_on_timeout(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *segment)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+
+	if (!tfrc->heard || segment->packet_number <= tfrc->largest)
+		return tfrc_on_missing(session, part, segment);
+	tfrc->answered = false;
+	if (tfrc->any_overdue)
+		return NOPAL_CONTINUE;
+	tfrc->any_overdue = true;
+	tfrc->overdue = segment->packet_number;
+	tfrc->overdue_left_ns = segment->departed_ns;
 	return NOPAL_CONTINUE;
 }
 
@@ -366,6 +403,20 @@ static void tfrc_begin(struct nopal_session *session,
 	tfrc_time_silence(session, part);
 }
 
+static void tfrc_end_silence(struct nopal_session *session,
+			     const struct nopal_part *part)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+
+	if (!tfrc->any_overdue || tfrc->overdue > tfrc->largest)
+		return;
+	tfrc->any_overdue = false;
+	if (loss_intervals_lost(&tfrc->intervals, tfrc->overdue,
+				tfrc->overdue_left_ns,
+				nopal_shared(session, part, TFRC_SRTT)))
+		tfrc_suffer(session, part);
+}
+
 static enum nopal_verdict tfrc_on_ack(struct nopal_session *session,
 				      const struct nopal_part *part,
 				      struct nopal_ack *ack)
@@ -377,6 +428,8 @@ static enum nopal_verdict tfrc_on_ack(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	if (ack->largest > tfrc->largest)
 		tfrc->largest = ack->largest;
+	tfrc->answered = true;
+	tfrc_end_silence(session, part);
 	tfrc->round_acked += ack->newly_acked_bytes;
 	if (!tfrc->heard)
 		tfrc_begin(session, part);
@@ -417,7 +470,7 @@ static const struct nopal_binding tfrc_bindings[] = {
 	/* Before what is lost leaves again, as another departure. */
 	NOPAL_ON(SEGMENT_LOST, tfrc_on_missing, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, tfrc_on_missing, .kinds = NOPAL_CARRIED,
+	NOPAL_ON(SEGMENT_TIMEOUT, tfrc_on_timeout, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, tfrc_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, tfrc_on_marked),

@@ -386,6 +386,53 @@ static void test_the_least_rate(void **state)
 	bench_close();
 }
 
+static void overdue(uint64_t packet)
+{
+	struct nopal_segment *segment =
+		calloc(1, sizeof(*segment) + BENCH_SLOTS * sizeof(uint64_t));
+
+	segment->packet_number = packet;
+	segment->departed_ns = bench.session->now_ns;
+	segment->departures = 1;
+	segment->body.length = SEG;
+	bench_raise(NOPAL_SEGMENT_TIMEOUT, segment);
+	free(segment);
+}
+
+/* A path that is down: however much is overdue, the rate falls by halves, and
+ * what is acknowledged afterwards brings a segment a round trip at least. */
+static void test_back_from_silence(void **state)
+{
+	(void)state;
+	begin();
+	to_rate(64);
+	lose(bench.next_packet - 1);
+	one_round(30);
+	for (int i = 0; i < 20; i++) {
+		int64_t before = rate();
+
+		bench_status(NOPAL_SEND_SEGMENT, bench.next_packet);
+		overdue(bench.next_packet++);
+		assert_int_equal(rate(), before);
+		bench_pass(5 * RTT);
+		assert_true(rate() >= before / 5);
+	}
+	assert_true(rate() <= 8 * SEG);
+	one_round(1);
+	assert_true(rate() >= 8 * SEG * 10);
+	for (int i = 0; i < 30; i++)
+		one_round((uint64_t)segments_a_round());
+	assert_true(segments_a_round() >= 4);
+	/* ... and one that is missing again takes that back. */
+	for (int i = 0; i < 40; i++) {
+		bench_status(NOPAL_SEND_SEGMENT, bench.next_packet);
+		overdue(bench.next_packet++);
+		bench_pass(100 * NOPAL_SECOND);
+	}
+	assert_int_equal(rate(), 8 * SEG / 64);
+	bench_close();
+}
+
 static void test_a_growing_queue_damps(void **state)
 {
 	int64_t before;
@@ -546,6 +593,7 @@ int main(void)
 		cmocka_unit_test(test_silence_halves),
 		cmocka_unit_test(test_silence_halves_the_equation_too),
 		cmocka_unit_test(test_the_least_rate),
+		cmocka_unit_test(test_back_from_silence),
 		cmocka_unit_test(test_a_growing_queue_damps),
 		cmocka_unit_test(test_fills_a_path),
 		cmocka_unit_test(test_the_equation_at_random_loss),
