@@ -82,8 +82,61 @@ int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
 struct nopal_segment *nopal_queue_first(struct nopal_session *session,
 					struct nopal_queue *queue);
 void nopal_queue_pop(struct nopal_queue *queue);
+/* The one at a place, 0 is the first; NULL where it lives no longer. */
+struct nopal_segment *nopal_queue_at(struct nopal_session *session,
+				     const struct nopal_queue *queue,
+				     uint32_t place);
+/* Moves all that are behind it: for what is rare. */
+void nopal_queue_remove(struct nopal_queue *queue, uint32_t place);
 /* Gives the memory of an empty queue back. */
 void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue);
+
+struct nopal_part;
+
+/* What waits at a gate that all departures pass.  One turn of it goes over them in
+ * the order in which all gates grant (queue.c says which, and why):
+ *
+ *	struct nopal_lane_turn turn = { 0 };
+ *
+ *	while ((segment = nopal_lanes_next(session, part, lanes, &turn)))
+ *		if (it may go)
+ *			nopal_lanes_take(lanes, &turn), nopal_release(...);
+ *		else if (another gate holds it)
+ *			nopal_lanes_pass(&turn);
+ *		else
+ *			break;
+ */
+enum nopal_lane {
+	NOPAL_LANE_AGAIN,  /* resends */
+	NOPAL_LANE_URGENT, /* first departures of what is urgent */
+	NOPAL_LANE_FIRST,  /* all others */
+	NOPAL_LANES,
+};
+struct nopal_lanes {
+	struct nopal_queue lane[NOPAL_LANES];
+};
+struct nopal_lane_turn {
+	bool passed[NOPAL_LANES]; /* its first is kept back by another gate */
+	enum nopal_lane lane;	  /* of the segment whose turn it is */
+};
+int nopal_lanes_insert(struct nopal_session *session, struct nopal_lanes *lanes,
+		       const struct nopal_segment *segment);
+static inline bool nopal_lanes_wait(const struct nopal_lanes *lanes)
+{
+	return lanes->lane[NOPAL_LANE_AGAIN].count ||
+	       lanes->lane[NOPAL_LANE_URGENT].count ||
+	       lanes->lane[NOPAL_LANE_FIRST].count;
+}
+/* Who is next among those that the part holds at the send barrier; NULL: nobody.
+ * Drops all others that come to the front. */
+struct nopal_segment *nopal_lanes_next(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       struct nopal_lanes *lanes,
+				       struct nopal_lane_turn *turn);
+void nopal_lanes_take(struct nopal_lanes *lanes,
+		      const struct nopal_lane_turn *turn);
+void nopal_lanes_pass(struct nopal_lane_turn *turn);
+void nopal_lanes_rest(struct nopal_session *session, struct nopal_lanes *lanes);
 
 /* Argument of PEER_GAVE_UP: a point up to which nobody waits any longer. */
 struct nopal_forward {

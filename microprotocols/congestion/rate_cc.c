@@ -20,10 +20,10 @@
  * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEND_SEGMENT, SEGMENT_DONE,
  *            TURN_END.
  * Raises:    nothing.
- * Holds:     send: until there is credit; resends go first.
+ * Holds:     send: until there is credit; resends go first, then what is urgent.
  * Wire:      nothing.
  * Shares:    reads sending_rate_bps, receiver_rate_bps, congestion_window_bytes,
- *            bytes_in_flight.
+ *            bytes_in_flight; writes rate_granted_bytes.
  * Parameters: quantum (default 4seg): bytes that go at once; at least what one
  *            millisecond of the rate is.
  */
@@ -40,17 +40,21 @@ struct rate_cc_parameters {
 };
 
 struct rate_cc {
-	struct nopal_queue again; /* resends that wait for credit */
-	struct nopal_queue first; /* first departures that wait for credit */
-	int64_t credit;		  /* as of counted_ns */
+	struct nopal_lanes waiting; /* for credit, or for others to let go */
+	int64_t credit; /* as of counted_ns; never less than what is granted */
 	int64_t counted_ns;
 	int64_t rate_bps;	/* of the credit; 0: no limit */
-	int64_t granted_bytes;	/* let go here, not yet by the window */
 	uint32_t starved_bytes; /* length of the segment that lacked credit */
 };
 
 enum { RATE_CC_GRANTED };
-enum { RATE_CC_RATE, RATE_CC_WINDOW, RATE_CC_IN_FLIGHT, RATE_CC_RECEIVER };
+enum {
+	RATE_CC_RATE,
+	RATE_CC_WINDOW,
+	RATE_CC_IN_FLIGHT,
+	RATE_CC_RECEIVER,
+	RATE_CC_GRANTED_BYTES,
+};
 enum { RATE_CC_QUANTUM };
 
 enum rate_cc_verdict {
@@ -59,11 +63,6 @@ enum rate_cc_verdict {
 	RATE_CC_NO_ROOM,   /* in the window */
 	RATE_CC_NO_CREDIT,
 };
-
-static bool rate_cc_waits(const struct rate_cc *gate)
-{
-	return gate->again.count || gate->first.count;
-}
 
 static int64_t rate_cc_quantum(const struct rate_cc *gate,
 			       const struct nopal_part *part)
@@ -87,6 +86,19 @@ static int64_t rate_cc_rate(struct nopal_session *session,
 	return rate > 0 && rate <= RATE_CC_MOST_BPS ? rate : 0;
 }
 
+/* What the bucket holds; what was let go is paid, whatever the rate is now: were it
+ * taken from a smaller bucket, a slower rate would pay for a faster one. */
+static int64_t rate_cc_full(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	const struct rate_cc *gate = nopal_state(session, part);
+	int64_t granted = nopal_shared(session, part, RATE_CC_GRANTED_BYTES) *
+			  RATE_CC_BYTE;
+	int64_t full = 2 * rate_cc_quantum(gate, part);
+
+	return full > granted ? full : granted;
+}
+
 /* Brings credit and rate up to now.  The credit of the time before counts at
  * the rate of that time. */
 static void rate_cc_refill(struct nopal_session *session,
@@ -94,7 +106,7 @@ static void rate_cc_refill(struct nopal_session *session,
 {
 	struct rate_cc *gate = nopal_state(session, part);
 	int64_t rate = rate_cc_rate(session, part);
-	int64_t full = 2 * rate_cc_quantum(gate, part);
+	int64_t full = rate_cc_full(session, part);
 	int64_t elapsed = session->now_ns - gate->counted_ns;
 	bool limited = gate->rate_bps;
 
@@ -106,7 +118,7 @@ static void rate_cc_refill(struct nopal_session *session,
 	if (rate == gate->rate_bps)
 		return;
 	gate->rate_bps = rate;
-	full = 2 * rate_cc_quantum(gate, part);
+	full = rate_cc_full(session, part);
 	if (gate->credit > full || !limited)
 		gate->credit = full;
 }
@@ -128,16 +140,16 @@ static enum rate_cc_verdict rate_cc_may_go(struct nopal_session *session,
 {
 	struct rate_cc *gate = nopal_state(session, part);
 	int64_t window = nopal_shared(session, part, RATE_CC_WINDOW);
-	int64_t taken = nopal_shared(session, part, RATE_CC_IN_FLIGHT) +
-			gate->granted_bytes;
+	int64_t granted = nopal_shared(session, part, RATE_CC_GRANTED_BYTES);
+	int64_t taken =
+		nopal_shared(session, part, RATE_CC_IN_FLIGHT) + granted;
 
 	if (!rate_cc_is_ready(part, segment, window != INT64_MAX))
 		return RATE_CC_KEPT_BACK;
 	if (taken > 0 && window - taken < segment->body.length)
 		return RATE_CC_NO_ROOM;
 	if (gate->rate_bps &&
-	    gate->credit < (gate->granted_bytes + segment->body.length) *
-				   RATE_CC_BYTE) {
+	    gate->credit < (granted + segment->body.length) * RATE_CC_BYTE) {
 		gate->starved_bytes = segment->body.length;
 		return RATE_CC_NO_CREDIT;
 	}
@@ -148,33 +160,33 @@ static void rate_cc_grant(struct nopal_session *session,
 			  const struct nopal_part *part,
 			  struct nopal_segment *segment)
 {
-	struct rate_cc *gate = nopal_state(session, part);
-
-	gate->granted_bytes += segment->body.length;
+	nopal_shared(session, part, RATE_CC_GRANTED_BYTES) +=
+		segment->body.length;
 	nopal_set(segment, part, RATE_CC_GRANTED, segment->body.length);
 	nopal_release(session, part, segment, NOPAL_SEND);
 }
 
-/* Why the first of the queue has to wait on, and so have all others. */
+/* Why the first has to wait on, and so have all others. */
 static enum rate_cc_verdict rate_cc_drain(struct nopal_session *session,
-					  const struct nopal_part *part,
-					  struct nopal_queue *queue)
+					  const struct nopal_part *part)
 {
-	enum rate_cc_verdict verdict;
+	struct rate_cc *gate = nopal_state(session, part);
+	struct nopal_lane_turn turn = { 0 };
 	struct nopal_segment *segment;
 
-	while (queue->count &&
-	       (segment = nopal_queue_first(session, queue)) != NULL) {
-		bool gone = segment->done ||
-			    !nopal_holds(part, segment, NOPAL_SEND);
+	while ((segment = nopal_lanes_next(session, part, &gate->waiting,
+					   &turn)) != NULL) {
+		enum rate_cc_verdict verdict =
+			rate_cc_may_go(session, part, segment);
 
-		verdict = gone ? RATE_CC_GO
-			       : rate_cc_may_go(session, part, segment);
+		if (verdict == RATE_CC_KEPT_BACK) {
+			nopal_lanes_pass(&turn);
+			continue;
+		}
 		if (verdict != RATE_CC_GO)
 			return verdict;
-		nopal_queue_pop(queue);
-		if (!gone)
-			rate_cc_grant(session, part, segment);
+		nopal_lanes_take(&gate->waiting, &turn);
+		rate_cc_grant(session, part, segment);
 	}
 	return RATE_CC_GO;
 }
@@ -184,12 +196,13 @@ static void rate_cc_arm(struct nopal_session *session,
 			const struct nopal_part *part)
 {
 	const struct rate_cc *gate = nopal_state(session, part);
+	int64_t granted = nopal_shared(session, part, RATE_CC_GRANTED_BYTES);
 	int64_t wanted = rate_cc_quantum(gate, part);
 	int64_t missing;
 
 	if (wanted < gate->starved_bytes * RATE_CC_BYTE)
 		wanted = gate->starved_bytes * RATE_CC_BYTE;
-	missing = wanted - gate->credit + gate->granted_bytes * RATE_CC_BYTE;
+	missing = wanted - gate->credit + granted * RATE_CC_BYTE;
 	nopal_timer_start(session, part, RATE_CC_QUANTUM,
 			  session->now_ns + missing / gate->rate_bps + 1);
 }
@@ -197,14 +210,10 @@ static void rate_cc_arm(struct nopal_session *session,
 static void rate_cc_let_go(struct nopal_session *session,
 			   const struct nopal_part *part)
 {
-	struct rate_cc *gate = nopal_state(session, part);
 	enum rate_cc_verdict verdict;
 
 	rate_cc_refill(session, part);
-	verdict = rate_cc_drain(session, part, &gate->again);
-	/* A resend that somebody else keeps back is not in the way. */
-	if (verdict == RATE_CC_GO || verdict == RATE_CC_KEPT_BACK)
-		verdict = rate_cc_drain(session, part, &gate->first);
+	verdict = rate_cc_drain(session, part);
 	if (verdict == RATE_CC_NO_CREDIT)
 		rate_cc_arm(session, part);
 	else
@@ -213,19 +222,18 @@ static void rate_cc_let_go(struct nopal_session *session,
 
 static void rate_cc_want(struct nopal_session *session,
 			 const struct nopal_part *part,
-			 struct nopal_segment *segment,
-			 struct nopal_queue *queue)
+			 struct nopal_segment *segment)
 {
 	struct rate_cc *gate = nopal_state(session, part);
 
-	if (!rate_cc_waits(gate)) {
+	if (!nopal_lanes_wait(&gate->waiting)) {
 		rate_cc_refill(session, part);
 		if (rate_cc_may_go(session, part, segment) == RATE_CC_GO) {
 			rate_cc_grant(session, part, segment);
 			return;
 		}
 	}
-	if (nopal_queue_insert(session, queue, segment) < 0)
+	if (nopal_lanes_insert(session, &gate->waiting, segment) < 0)
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no room to queue for the rate");
 }
@@ -234,9 +242,7 @@ static enum nopal_verdict rate_cc_on_to_net(struct nopal_session *session,
 					    const struct nopal_part *part,
 					    struct nopal_segment *segment)
 {
-	struct rate_cc *gate = nopal_state(session, part);
-
-	rate_cc_want(session, part, segment, &gate->first);
+	rate_cc_want(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -244,17 +250,15 @@ static enum nopal_verdict rate_cc_on_resend(struct nopal_session *session,
 					    const struct nopal_part *part,
 					    struct nopal_segment *segment)
 {
-	struct rate_cc *gate = nopal_state(session, part);
-
-	rate_cc_want(session, part, segment, &gate->again);
+	rate_cc_want(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
-static void rate_cc_forget_grant(struct rate_cc *gate,
+static void rate_cc_forget_grant(struct nopal_session *session,
 				 const struct nopal_part *part,
 				 struct nopal_segment *segment)
 {
-	gate->granted_bytes -=
+	nopal_shared(session, part, RATE_CC_GRANTED_BYTES) -=
 		(int64_t)nopal_get(segment, part, RATE_CC_GRANTED);
 	nopal_set(segment, part, RATE_CC_GRANTED, 0);
 }
@@ -265,7 +269,7 @@ static enum nopal_verdict rate_cc_on_send(struct nopal_session *session,
 {
 	struct rate_cc *gate = nopal_state(session, part);
 
-	rate_cc_forget_grant(gate, part, segment);
+	rate_cc_forget_grant(session, part, segment);
 	if (!gate->rate_bps)
 		return NOPAL_CONTINUE;
 	rate_cc_refill(session, part);
@@ -277,7 +281,7 @@ static enum nopal_verdict rate_cc_on_done(struct nopal_session *session,
 					  const struct nopal_part *part,
 					  struct nopal_segment *segment)
 {
-	rate_cc_forget_grant(nopal_state(session, part), part, segment);
+	rate_cc_forget_grant(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -289,7 +293,7 @@ static enum nopal_verdict rate_cc_on_turn_end(struct nopal_session *session,
 	const struct rate_cc *gate = nopal_state(session, part);
 
 	(void)subject;
-	if (rate_cc_waits(gate) &&
+	if (nopal_lanes_wait(&gate->waiting) &&
 	    (rate_cc_rate(session, part) != gate->rate_bps ||
 	     !nopal_timer_running(session, part, RATE_CC_QUANTUM)))
 		rate_cc_let_go(session, part);
@@ -301,8 +305,7 @@ static void rate_cc_rest(struct nopal_session *session,
 {
 	struct rate_cc *self = nopal_state(session, part);
 
-	nopal_queue_rest(session, &self->again);
-	nopal_queue_rest(session, &self->first);
+	nopal_lanes_rest(session, &self->waiting);
 }
 
 static const struct nopal_parameter rate_cc_table[] = {
@@ -365,6 +368,10 @@ const struct nopal_microprotocol nopal_rate_cc = {
 					       NOPAL_READ_OPTIONAL, 0,
 					       "what the receiver allows; 0: "
 					       "no limit" },
+			[RATE_CC_GRANTED_BYTES] = { "rate_granted_bytes",
+						    NOPAL_WRITE, 0,
+						    "let go here, not yet by "
+						    "the window" },
 			{ 0 } },
 	.holds = (const struct nopal_hold[]){ { "the sending rate", NOPAL_SEND,
 						NOPAL_CARRIED, false },

@@ -19,17 +19,17 @@
  * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEGMENT_LOST, SEGMENT_TIMEOUT,
  *            SEGMENT_DONE, TURN_END.
  * Raises:    nothing.
- * Holds:     send: until the window has room; resends go first.
+ * Holds:     send: until the window has room; resends go first, then what is
+ *            urgent.
  * Wire:      nothing.
- * Shares:    reads congestion_window_bytes, flow_blocked; writes bytes_in_flight,
- *            app_limited.
+ * Shares:    reads congestion_window_bytes, flow_blocked, rate_granted_bytes;
+ *            writes bytes_in_flight, app_limited.
  * Parameters: nothing.
  */
 #include "microprotocol.h"
 
 struct windowed_cc {
-	struct nopal_queue again; /* resends that wait for room */
-	struct nopal_queue first; /* first departures that wait for room */
+	struct nopal_lanes waiting; /* for room, or for others to let go */
 };
 
 enum { WINDOWED_CC_CHARGE };
@@ -38,6 +38,7 @@ enum {
 	WINDOWED_CC_IN_FLIGHT,
 	WINDOWED_CC_APP_LIMITED,
 	WINDOWED_CC_FLOW_BLOCKED,
+	WINDOWED_CC_RATE_GRANTED,
 };
 
 /* What lies in the network once the segment's share is `bytes`. */
@@ -80,16 +81,15 @@ static void windowed_cc_grant(struct nopal_session *session,
 
 static void windowed_cc_want(struct nopal_session *session,
 			     const struct nopal_part *part,
-			     struct nopal_segment *segment,
-			     struct nopal_queue *queue)
+			     struct nopal_segment *segment)
 {
 	struct windowed_cc *gate = nopal_state(session, part);
 
-	if (!gate->again.count && !gate->first.count &&
+	if (!nopal_lanes_wait(&gate->waiting) &&
 	    windowed_cc_is_ready(part, segment) &&
 	    windowed_cc_fits(session, part, segment))
 		windowed_cc_grant(session, part, segment);
-	else if (nopal_queue_insert(session, queue, segment) < 0)
+	else if (nopal_lanes_insert(session, &gate->waiting, segment) < 0)
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no room to queue for the window");
 }
@@ -98,9 +98,7 @@ static enum nopal_verdict windowed_cc_on_to_net(struct nopal_session *session,
 						const struct nopal_part *part,
 						struct nopal_segment *segment)
 {
-	struct windowed_cc *gate = nopal_state(session, part);
-
-	windowed_cc_want(session, part, segment, &gate->first);
+	windowed_cc_want(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -108,9 +106,7 @@ static enum nopal_verdict windowed_cc_on_resend(struct nopal_session *session,
 						const struct nopal_part *part,
 						struct nopal_segment *segment)
 {
-	struct windowed_cc *gate = nopal_state(session, part);
-
-	windowed_cc_want(session, part, segment, &gate->again);
+	windowed_cc_want(session, part, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -123,28 +119,63 @@ windowed_cc_on_off_network(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* False: the window is full.  What another gate keeps back stops its own queue
- * only: a rate may have let a first departure go before a resend came. */
-static bool windowed_cc_drain(struct nopal_session *session,
-			      const struct nopal_part *part,
-			      struct nopal_queue *queue)
+/* False: it waits for room. */
+static bool windowed_cc_try_behind(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   struct nopal_queue *queue, uint32_t *place)
 {
+	struct nopal_segment *segment = nopal_queue_at(session, queue, *place);
+
+	if (!segment || segment->done ||
+	    !nopal_holds(part, segment, NOPAL_SEND) ||
+	    !windowed_cc_is_ready(part, segment)) {
+		++*place;
+		return true;
+	}
+	if (!windowed_cc_fits(session, part, segment))
+		return false;
+	nopal_queue_remove(queue, *place);
+	windowed_cc_grant(session, part, segment);
+	return true;
+}
+
+/* The rate let one go, and then came one that is to go before it, and waits for the
+ * credit that the first has and would keep for ever. */
+static bool windowed_cc_drain_behind(struct nopal_session *session,
+				     const struct nopal_part *part,
+				     struct nopal_queue *queue)
+{
+	uint32_t place = 1;
+
+	while (place < queue->count &&
+	       nopal_shared(session, part, WINDOWED_CC_RATE_GRANTED) > 0)
+		if (!windowed_cc_try_behind(session, part, queue, &place))
+			return false;
+	return true;
+}
+
+static void windowed_cc_drain(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	struct windowed_cc *gate = nopal_state(session, part);
+	struct nopal_lane_turn turn = { 0 };
 	struct nopal_segment *segment;
 
-	while (queue->count &&
-	       (segment = nopal_queue_first(session, queue)) != NULL) {
-		bool gone = segment->done ||
-			    !nopal_holds(part, segment, NOPAL_SEND);
-
-		if (!gone && !windowed_cc_is_ready(part, segment))
-			return true;
-		if (!gone && !windowed_cc_fits(session, part, segment))
-			return false;
-		nopal_queue_pop(queue);
-		if (!gone)
-			windowed_cc_grant(session, part, segment);
+	while ((segment = nopal_lanes_next(session, part, &gate->waiting,
+					   &turn)) != NULL) {
+		if (!windowed_cc_is_ready(part, segment)) {
+			if (!windowed_cc_drain_behind(
+				    session, part,
+				    &gate->waiting.lane[turn.lane]))
+				return;
+			nopal_lanes_pass(&turn);
+			continue;
+		}
+		if (!windowed_cc_fits(session, part, segment))
+			return;
+		nopal_lanes_take(&gate->waiting, &turn);
+		windowed_cc_grant(session, part, segment);
 	}
-	return true;
 }
 
 static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_session *session,
@@ -155,12 +186,12 @@ static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_session *session,
 	bool room, idle;
 
 	(void)subject;
-	if (windowed_cc_drain(session, part, &gate->again))
-		windowed_cc_drain(session, part, &gate->first);
+	if (nopal_lanes_wait(&gate->waiting))
+		windowed_cc_drain(session, part);
 	room = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) +
 		       nopal_body_limit(session) <=
 	       nopal_shared(session, part, WINDOWED_CC_WINDOW);
-	idle = (!gate->again.count && !gate->first.count) ||
+	idle = !nopal_lanes_wait(&gate->waiting) ||
 	       nopal_shared(session, part, WINDOWED_CC_FLOW_BLOCKED);
 	nopal_share(session, part, WINDOWED_CC_APP_LIMITED, idle && room);
 	return NOPAL_CONTINUE;
@@ -171,8 +202,7 @@ static void windowed_cc_rest(struct nopal_session *session,
 {
 	struct windowed_cc *self = nopal_state(session, part);
 
-	nopal_queue_rest(session, &self->again);
-	nopal_queue_rest(session, &self->first);
+	nopal_lanes_rest(session, &self->waiting);
 }
 
 static const struct nopal_binding windowed_cc_bindings[] = {
@@ -234,6 +264,10 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 						       "1: segments wait for "
 						       "the "
 						       "peer's window" },
+			[WINDOWED_CC_RATE_GRANTED] = { "rate_granted_bytes",
+						       NOPAL_READ_OPTIONAL, 0,
+						       "let go by the rate, "
+						       "not yet here" },
 			{ 0 } },
 	.holds = (const struct nopal_hold[]){ { "the congestion window",
 						NOPAL_SEND, NOPAL_CARRIED,

@@ -246,6 +246,46 @@ static void test_done_behind_the_window_gives_credit_back(void **state)
 	assert_int_equal(let_go(), 5);
 }
 
+/* What was let go at a fast rate is no debt at a slow one. */
+static void test_a_slower_rate_pays_no_debt(void **state)
+{
+	(void)state;
+	set_rate(800 * INT64_C(1000000)); /* 100 bodies a millisecond */
+	*bench_shared("congestion_window_bytes") = 1000 * BENCH_BODY;
+	for (int i = 0; i < 150; i++)
+		want_behind_window(BENCH_BODY);
+	bench_turn_end();
+	assert_int_equal(let_go(), 150);
+	set_rate(8000); /* a body a second */
+	want_behind_window(BENCH_BODY);
+	bench_turn_end();
+	for (uint32_t i = 0; i < 150; i++)
+		bench_release_others(bench.segment[i]);
+	assert_int_equal(bench.left_count, 150);
+	bench_turn_end();
+	bench_pass(3 * NOPAL_SECOND);
+	bench_release_others(bench.segment[150]);
+	assert_int_equal(bench.left_count, 151);
+}
+
+/* Flow control may let the rest go first. */
+static void test_what_is_urgent_and_kept_back_stops_nobody(void **state)
+{
+	struct nopal_segment *urgent = bench_segment(BENCH_BODY);
+	struct nopal_segment *later;
+
+	(void)state;
+	urgent->urgent = true;
+	urgent->waiting[NOPAL_SEND] |= BENCH_OTHERS;
+	bench_raise(NOPAL_SEGMENT_TO_NET, urgent);
+	later = bench_want(BENCH_BODY);
+	bench_turn_end();
+	assert_int_equal(later->departures, 1);
+	bench_release_others(urgent);
+	bench_turn_end();
+	assert_int_equal(urgent->departures, 1);
+}
+
 static void test_longer_than_a_quantum(void **state)
 {
 	int wakes = 0;
@@ -369,6 +409,8 @@ int main(void)
 		TEST(test_what_another_gate_holds_takes_no_credit),
 		TEST(test_a_resend_passes_what_is_kept_back),
 		TEST(test_done_behind_the_window_gives_credit_back),
+		TEST(test_a_slower_rate_pays_no_debt),
+		TEST(test_what_is_urgent_and_kept_back_stops_nobody),
 		TEST(test_longer_than_a_quantum),
 		TEST(test_absurd_rates),
 		TEST(test_every_interval_keeps_the_rate),

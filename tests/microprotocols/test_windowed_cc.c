@@ -175,6 +175,80 @@ static void test_a_kept_back_resend_does_not_stop_the_rest(void **state)
 	assert_int_equal(segment->departures, 2);
 }
 
+static struct nopal_segment *want_with(uint32_t number, uint32_t others)
+{
+	struct nopal_segment *segment = bench_segment(BENCH_BODY);
+
+	segment->number = number;
+	segment->waiting[NOPAL_SEND] |= others;
+	bench_raise(NOPAL_SEGMENT_TO_NET, segment);
+	return segment;
+}
+
+/* An older one that came later waits for the rate, whose credit the younger has. */
+static void test_what_the_rate_let_go_leaves_behind_one_that_waits(void **state)
+{
+	struct nopal_segment *older, *younger;
+
+	(void)state;
+	set_window(0);
+	want_with(1, 0);
+	younger = want_with(3, 0);
+	older = want_with(2, BENCH_OTHERS);
+	bench_done(bench.segment[0]);
+	bench_turn_end();
+	assert_int_equal(younger->departures, 0);
+	*bench_shared("rate_granted_bytes") = BENCH_BODY;
+	bench_turn_end();
+	assert_int_equal(younger->departures, 1);
+	*bench_shared("rate_granted_bytes") = 0;
+	bench_done(younger);
+	bench_release_others(older);
+	bench_turn_end();
+	assert_int_equal(older->departures, 1);
+}
+
+static void test_what_is_urgent_and_kept_back_stops_nobody(void **state)
+{
+	struct nopal_segment *urgent = bench_segment(BENCH_BODY);
+	struct nopal_segment *later;
+
+	(void)state;
+	urgent->urgent = true;
+	urgent->waiting[NOPAL_SEND] |= BENCH_OTHERS;
+	bench_raise(NOPAL_SEGMENT_TO_NET, urgent);
+	later = want_with(2, 0);
+	bench_turn_end();
+	assert_int_equal(later->departures, 1);
+	bench_release_others(urgent);
+	bench_turn_end();
+	assert_int_equal(urgent->departures, 1);
+}
+
+/* Acks that tell a floor alone tell nothing of it before the older one is there. */
+static void test_an_urgent_resend_waits_for_older_ones(void **state)
+{
+	struct nopal_segment *urgent = bench_segment(BENCH_BODY);
+	struct nopal_segment *older;
+
+	(void)state;
+	set_window(0);
+	urgent->urgent = true;
+	urgent->number = 2;
+	bench_raise(NOPAL_SEGMENT_TO_NET, urgent);
+	older = want_with(1, 0);
+	assert_int_equal(older->departures, 0);
+	urgent->wanted = true;
+	bench_raise(NOPAL_SEGMENT_RESEND, urgent);
+	bench_raise(NOPAL_SEGMENT_TIMEOUT, urgent);
+	bench_turn_end();
+	assert_int_equal(older->departures, 1);
+	assert_int_equal(urgent->departures, 1);
+	bench_done(older);
+	bench_turn_end();
+	assert_int_equal(urgent->departures, 2);
+}
+
 static void test_app_limited(void **state)
 {
 	int64_t *limited = bench_shared("app_limited");
@@ -336,6 +410,9 @@ int main(void)
 		TEST(test_a_stale_handle_is_skipped),
 		TEST(test_what_another_gate_holds_takes_no_window),
 		TEST(test_a_kept_back_resend_does_not_stop_the_rest),
+		TEST(test_what_the_rate_let_go_leaves_behind_one_that_waits),
+		TEST(test_what_is_urgent_and_kept_back_stops_nobody),
+		TEST(test_an_urgent_resend_waits_for_older_ones),
 		TEST(test_app_limited),
 		TEST(test_the_peers_window_is_not_ours),
 		TEST(test_no_memory_ends_the_session),

@@ -219,6 +219,101 @@ static void urgent_once(void **unused)
 	nopal_free(NULL, queue.ring);
 }
 
+/* ------------------------------------------------------------------- lanes */
+
+enum { GATE = 1, OTHER = 2 };
+static const struct nopal_part gate = { .hold[NOPAL_SEND] = GATE };
+
+static void wait_in(struct nopal_lanes *lanes, uint32_t which, bool urgent,
+		    uint32_t departures)
+{
+	segments[which]->urgent = urgent;
+	segments[which]->departures = departures;
+	segments[which]->waiting[NOPAL_SEND] = GATE;
+	assert_int_equal(nopal_lanes_insert(NULL, lanes, segments[which]), 0);
+}
+
+static void release_all(void)
+{
+	for (uint32_t i = 0; i < SEGMENTS; i++) {
+		segments[i]->urgent = false;
+		segments[i]->departures = 0;
+		segments[i]->waiting[NOPAL_SEND] = 0;
+	}
+}
+
+/* Those that another gate holds are passed; in the order of `leave`, and no more. */
+static void they_leave(struct nopal_lanes *lanes, const uint32_t *leave,
+		       size_t count)
+{
+	struct nopal_lane_turn turn = { 0 };
+	struct nopal_segment *segment;
+	size_t left = 0;
+
+	while ((segment = nopal_lanes_next(NULL, &gate, lanes, &turn))) {
+		if (segment->waiting[NOPAL_SEND] & OTHER) {
+			nopal_lanes_pass(&turn);
+			continue;
+		}
+		assert_true(left < count);
+		assert_ptr_equal(segment, segments[leave[left++]]);
+		nopal_lanes_take(lanes, &turn);
+	}
+	assert_int_equal(left, count);
+}
+
+/* Resends by age, what is urgent, the rest; but the resend of an urgent one goes
+ * behind first departures that are older. */
+static void lanes_have_one_order(void **unused)
+{
+	static const uint32_t leave[] = { 3, 5, 30, 31, 8, 9, 20, 25 };
+	struct nopal_lanes lanes = { 0 };
+
+	(void)unused;
+	assert_false(nopal_lanes_wait(&lanes));
+	wait_in(&lanes, 8, false, 0);
+	wait_in(&lanes, 20, true, 1);
+	wait_in(&lanes, 5, false, 2);
+	wait_in(&lanes, 31, true, 0);
+	wait_in(&lanes, 25, false, 0);
+	wait_in(&lanes, 30, true, 0);
+	wait_in(&lanes, 9, false, 0);
+	wait_in(&lanes, 3, false, 1);
+	assert_true(nopal_lanes_wait(&lanes));
+	they_leave(&lanes, leave, sizeof(leave) / sizeof(leave[0]));
+	assert_false(nopal_lanes_wait(&lanes));
+	release_all();
+	nopal_lanes_rest(NULL, &lanes);
+	assert_null(lanes.lane[NOPAL_LANE_FIRST].ring);
+}
+
+/* What another holds stops its lane; what is done or let go is in nobody's way. */
+static void lanes_stop_apart(void **unused)
+{
+	static const uint32_t first[] = { 20 }, then[] = { 8 };
+	static const uint32_t last[] = { 30, 7 };
+	struct nopal_lanes lanes = { 0 };
+
+	(void)unused;
+	wait_in(&lanes, 30, true, 0);
+	wait_in(&lanes, 7, false, 0);
+	wait_in(&lanes, 6, false, 0);
+	wait_in(&lanes, 8, false, 0);
+	wait_in(&lanes, 20, true, 1);
+	segments[6]->done = true;
+	segments[30]->waiting[NOPAL_SEND] |= OTHER;
+	segments[7]->waiting[NOPAL_SEND] |= OTHER;
+	they_leave(&lanes, first, 1);
+	segments[6]->done = false;
+	segments[7]->waiting[NOPAL_SEND] = 0;
+	they_leave(&lanes, then, 1);
+	wait_in(&lanes, 7, false, 0);
+	segments[30]->waiting[NOPAL_SEND] = GATE;
+	they_leave(&lanes, last, 2);
+	release_all();
+	nopal_lanes_rest(NULL, &lanes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +322,8 @@ int main(void)
 		cmocka_unit_test(inserted_by_age),
 		cmocka_unit_test(urgent_ones_first),
 		cmocka_unit_test(urgent_once),
+		cmocka_unit_test(lanes_have_one_order),
+		cmocka_unit_test(lanes_stop_apart),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
