@@ -23,8 +23,8 @@
  *            still.  All arrives as well, with fewer resends; what redundancy
  *            cannot repair comes later by the time it took to know.  Overdue
  *            segments wait likewise, and redundancy never waits for resends, so
- *            that neither waits for ever.  Urgent ones do not wait.  Without
- *            redundancy it is `always`.
+ *            that neither waits for ever.  Urgent ones do not wait, nor do older
+ *            ones that are missing then.  Without redundancy it is `always`.
  *            never: redundancy repairs what it can, and the rest is missing;
  *            that composition has no retransmit, and check says so.
  * Needs:     acknowledgement, segment_numbers.
@@ -152,17 +152,38 @@ static bool retransmit_may_be_repaired(struct nopal_session *session,
 					      RETRANSMIT_SETTLED);
 }
 
+/* Where acks tell a floor alone, one that is urgent is not known to be there before
+ * all older ones are: sent without them, it would be sent for ever, and take the
+ * room of what would settle their group. */
+static void retransmit_older(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     const struct nopal_segment *than)
+{
+	struct retransmit *self = nopal_state(session, part);
+	struct nopal_segment *segment;
+
+	while (self->missing.count &&
+	       (segment = nopal_queue_first(session, &self->missing)) != NULL &&
+	       (int32_t)(segment->number - than->number) < 0) {
+		nopal_queue_pop(&self->missing);
+		if (!segment->done)
+			retransmit_ask(session, part, segment);
+	}
+}
+
 static void retransmit_missing(struct nopal_session *session,
 			       const struct nopal_part *part,
 			       struct nopal_segment *segment)
 {
 	struct retransmit *self = nopal_state(session, part);
 
-	if (!retransmit_may_be_repaired(session, part, segment))
+	if (!retransmit_may_be_repaired(session, part, segment)) {
+		retransmit_older(session, part, segment);
 		retransmit_ask(session, part, segment);
-	else if (nopal_queue_insert(session, &self->missing, segment) < 0)
+	} else if (nopal_queue_insert(session, &self->missing, segment) < 0) {
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no room for a segment that is missing");
+	}
 }
 
 static enum nopal_verdict retransmit_on_lost(struct nopal_session *session,
