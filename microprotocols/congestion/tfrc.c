@@ -417,6 +417,18 @@ static void tfrc_end_silence(struct nopal_session *session,
 		tfrc_suffer(session, part);
 }
 
+/* Something arrived, but where acks tell a floor alone nobody knows what. */
+static void tfrc_note_feedback(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	const struct tfrc *tfrc = nopal_state(session, part);
+
+	if (!tfrc->heard)
+		return;
+	tfrc_share(session, part);
+	tfrc_time_silence(session, part);
+}
+
 static enum nopal_verdict tfrc_on_ack(struct nopal_session *session,
 				      const struct nopal_part *part,
 				      struct nopal_ack *ack)
@@ -424,12 +436,16 @@ static enum nopal_verdict tfrc_on_ack(struct nopal_session *session,
 	struct tfrc *tfrc = nopal_state(session, part);
 	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
 
-	if (!ack->newly_acked_bytes || srtt <= 0)
+	if (srtt <= 0 || !(ack->newly_acked_bytes || ack->largest_is_new))
 		return NOPAL_CONTINUE;
 	if (ack->largest > tfrc->largest)
 		tfrc->largest = ack->largest;
 	tfrc->answered = true;
 	tfrc_end_silence(session, part);
+	if (!ack->newly_acked_bytes) {
+		tfrc_note_feedback(session, part);
+		return NOPAL_CONTINUE;
+	}
 	tfrc->round_acked += ack->newly_acked_bytes;
 	if (!tfrc->heard)
 		tfrc_begin(session, part);

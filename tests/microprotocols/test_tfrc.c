@@ -418,6 +418,10 @@ static void test_back_from_silence(void **state)
 		assert_true(rate() >= before / 5);
 	}
 	assert_true(rate() <= 8 * SEG);
+	/* A floor that does not move is an answer, too. */
+	bench_status(NOPAL_SEND_SEGMENT, bench.next_packet++);
+	bench_ack(bench.next_packet - 1, 0);
+	assert_int_equal(rate(), 8 * SEG * 10);
 	one_round(1);
 	assert_true(rate() >= 8 * SEG * 10);
 	for (int i = 0; i < 30; i++)
