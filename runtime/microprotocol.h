@@ -108,6 +108,7 @@ struct nopal_receive {
 	uint64_t tag,
 		mask; /* of messages whose tag is equal where the mask is set */
 	uint64_t cookie; /* the application's own name for it */
+	int refused;	 /* negative errno value: nobody waits for it */
 };
 
 #define EVENT(name, type, doc)                                                 \
@@ -600,6 +601,9 @@ void nopal_session_peer_closed(struct nopal_session *session);
 void nopal_session_closed(struct nopal_session *session);
 void nopal_session_break(struct nopal_session *session, enum nopal_end end,
 			 const char *text);
+/* Asks the application, which knows the network or its owner, for a rate: what it
+ * granted, in bits of bodies a second; 0: refused, or it knows of none. */
+int64_t nopal_session_reserve(struct nopal_session *session, int64_t bps);
 uint32_t nopal_session_local_id(const struct nopal_session *session);
 /* 0 where it is not known: an opener's, before the answer. */
 uint32_t nopal_session_peer_id(const struct nopal_session *session);

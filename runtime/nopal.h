@@ -230,6 +230,11 @@ struct nopal_callbacks {
 		     void *user);
 	/* nopal_send said EAGAIN before; there is room again. */
 	void (*writable)(struct nopal_session *session, void *user);
+	/* A part of the composition wants a rate kept free for it, in bits of
+	 * messages a second: return what is granted; 0 refuses, as does who has
+	 * no such callback.  It is the application's that talks to the network. */
+	int64_t (*reserve)(struct nopal_session *session, int64_t bps,
+			   void *user);
 	/* The peer sends no more; the default then closes this side too. */
 	void (*peer_closed)(struct nopal_session *session, void *user);
 	/* The last callback of the session: `end` is enum nopal_end, `text` says
@@ -324,7 +329,8 @@ uint64_t nopal_message_property(const struct nopal_message *message,
 /* Compositions that match tags deliver what the application asked for: the
  * oldest message that came, or the next one to come, whose tag is `tag` where
  * `mask` is set.  `cookie` is its property `receive`.  -ENOSYS: nobody matches
- * tags in this composition. */
+ * tags in this composition; -ENOBUFS: too many receives wait; -ERANGE: no message
+ * has such a tag. */
 int nopal_receive_post(struct nopal_session *session, uint64_t tag,
 		       uint64_t mask, uint64_t cookie);
 /* Keep it beyond `received`; give it back within the session's life: flow

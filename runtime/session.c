@@ -417,29 +417,6 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 
 /* ---------------------------------------------------------------- delivery */
 
-/* In every layer: who tells the peer may be below. */
-int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps)
-{
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_world *world = core->world;
-	struct nopal_rate rate = { bps };
-	const struct nopal_part *any;
-	bool outermost;
-
-	if (!nopal__be_awake(core) || core->life == NOPAL_LIFE_ENDED)
-		return -EPIPE;
-	if (!nopal_plan_handlers(core->layer->plan, NOPAL_RATE_FROM_USER, &any,
-				 1))
-		return -ENOTSUP;
-	outermost = nopal__turn_begin(world);
-	for (; core; core = core->below) {
-		nopal__touch(core);
-		nopal_raise_RATE_FROM_USER(&core->session, &rate);
-	}
-	nopal__turn_end(world, outermost);
-	return 0;
-}
-
 void nopal__session_received(struct nopal_core *core,
 			     struct nopal_message *message)
 {
@@ -518,24 +495,6 @@ bool nopal_session_shared(const struct nopal_session *session, const char *name,
 				return true;
 			}
 	return false;
-}
-
-int nopal_receive_post(struct nopal_session *session, uint64_t tag,
-		       uint64_t mask, uint64_t cookie)
-{
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_receive receive = { tag, mask, cookie };
-	bool outermost;
-
-	if (!nopal_plan_provides(core->layer->plan, "tag_matching"))
-		return -ENOSYS;
-	if (!nopal__be_awake(core) || core->life == NOPAL_LIFE_ENDED)
-		return -EPIPE;
-	outermost = nopal__turn_begin(core->world);
-	nopal__touch(core);
-	nopal_raise_RECEIVE_POSTED(session, &receive);
-	nopal__turn_end(core->world, outermost);
-	return 0;
 }
 
 void nopal_session_set_budget(struct nopal_session *session,
