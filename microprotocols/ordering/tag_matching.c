@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tag_matching -- deliver the messages that the application asks for, by tag.
+ *
+ * A message has a tag, and is delivered when a receive that the application
+ * posted matches it: their tags are equal where the receive's mask is set.  A
+ * message gets the oldest receive that matches it, a receive the oldest message.
+ * What arrives unexpected waits, and so does a receive that finds nothing.
+ *
+ *   posted:     tag 7 (a), any tag (b)
+ *   arrives:    3, 7, 7          3 goes to b; the first 7 goes to a; 7 waits
+ *
+ * Messages are matched when nobody else holds them: where somebody has the role
+ * order, in the order of sending, whatever the order of arrival, and that is MPI's
+ * rule.  The order does not wait for a receive: what nobody asked for does not
+ * keep back what was sent after it.
+ *
+ * What waits is unread: flow control counts it, and the sender waits before the
+ * bounds here are reached.  Who asks for messages behind a window full of others
+ * waits for ever, as with any buffer.  Without flow control, `unexpected` is where
+ * the session breaks: what the peer was told has arrived is not dropped.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section II.E: demultiplexing in the
+ *            manner of MPI.
+ * Differs:   is a microprotocol, so that it goes with any order or none; one
+ *            session is one source, so that a receive names no sender.
+ * Needs:     nothing.
+ * Provides:  tag_matching (exclusive).
+ * Excludes:  coalesce (a segment has the tag of its first message only);
+ *            partial_order (it waits for deliveries, which wait for receives);
+ *            jitter (a message has one time: its own, or that of its receive).
+ * Handles:   MSG_FROM_USER, MSG_FROM_NET, PEER_GAVE_UP, PEER_CLOSED, TURN_END,
+ *            RECEIVE_POSTED.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     deliver: until a posted receive matches.
+ * Wire:      tag, 4 bytes, on data.
+ * Shares:    nothing.
+ * Parameters: unexpected (default 4096): messages that may wait for a receive;
+ *            posted (default 4096): receives that may wait for a message.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "microprotocol.h"
+
+enum { TAG_MATCHING_TAG, TAG_MATCHING_RECEIVE, TAG_MATCHING_FIRST };
+enum {
+	TAG_MATCHING_WIRE_BYTES = 4,
+	TAG_MATCHING_LEAST_ROOM = 16, /* items, at first */
+};
+
+struct tag_matching_parameters {
+	int64_t unexpected, posted;
+};
+
+/* A message or a receive that waits.  Lists are by place in one pool, which may
+ * move: whoever delivers finds his items anew. */
+struct tag_matching_item {
+	uint64_t tag;
+	union {
+		struct { /* of a receive */
+			uint64_t mask, cookie;
+		};
+		struct {		/* of a message */
+			uint64_t first; /* its place in the order; 0: none */
+			struct nopal_handle message;
+		};
+	};
+	uint32_t before, behind; /* 0: nobody */
+};
+
+struct tag_matching_list {
+	uint32_t first, last, count;
+};
+
+struct tag_matching {
+	struct tag_matching_item *pool;	     /* place 0 is nobody's */
+	uint32_t room, spare;		     /* spare: the first free place */
+	struct tag_matching_list coming;     /* others hold them; by `first` */
+	struct tag_matching_list unexpected; /* no receive matched yet */
+	struct tag_matching_list due;	     /* matched, and delivered next */
+	struct tag_matching_list posted;
+	bool delivers;
+};
+
+/* -------------------------------------------------------------------- lists */
+
+static bool tag_matching_grow(struct nopal_session *session,
+			      struct tag_matching *self)
+{
+	uint32_t room = self->room ? 2 * self->room : TAG_MATCHING_LEAST_ROOM;
+	struct tag_matching_item *pool =
+		nopal_alloc(session, room * sizeof(*pool));
+
+	if (!pool)
+		return false;
+	if (self->room)
+		memcpy(pool, self->pool, self->room * sizeof(*pool));
+	for (uint32_t place = room - 1; place && place >= self->room; place--) {
+		pool[place].behind = self->spare;
+		self->spare = place;
+	}
+	nopal_free(session, self->pool);
+	self->pool = pool;
+	self->room = room;
+	return true;
+}
+
+/* 0: there is no memory. */
+static uint32_t tag_matching_take(struct nopal_session *session,
+				  struct tag_matching *self)
+{
+	uint32_t place;
+
+	if (!self->spare && !tag_matching_grow(session, self))
+		return 0;
+	place = self->spare;
+	self->spare = self->pool[place].behind;
+	return place;
+}
+
+/* Puts an item behind another one; behind 0 is first. */
+static void tag_matching_link(struct tag_matching *self,
+			      struct tag_matching_list *list, uint32_t before,
+			      uint32_t place)
+{
+	uint32_t *behind = before ? &self->pool[before].behind : &list->first;
+	struct tag_matching_item *item = &self->pool[place];
+
+	item->before = before;
+	item->behind = *behind;
+	*(item->behind ? &self->pool[item->behind].before : &list->last) =
+		place;
+	*behind = place;
+	list->count++;
+}
+
+static void tag_matching_unlink(struct tag_matching *self,
+				struct tag_matching_list *list, uint32_t place)
+{
+	const struct tag_matching_item *item = &self->pool[place];
+
+	*(item->before ? &self->pool[item->before].behind : &list->first) =
+		item->behind;
+	*(item->behind ? &self->pool[item->behind].before : &list->last) =
+		item->before;
+	list->count--;
+}
+
+/* Takes it off its list for good. */
+static void tag_matching_drop(struct tag_matching *self,
+			      struct tag_matching_list *list, uint32_t place)
+{
+	tag_matching_unlink(self, list, place);
+	self->pool[place].behind = self->spare;
+	self->spare = place;
+}
+
+/* ----------------------------------------------------------------- matching */
+
+/* A delivery may post receives that match: these wait here for their turn, and
+ * deliveries do not nest. */
+static void tag_matching_deliver(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	struct tag_matching *self = nopal_state(session, part);
+
+	if (self->delivers)
+		return;
+	self->delivers = true;
+	while (self->due.first) {
+		uint32_t place = self->due.first;
+		struct nopal_message *message =
+			nopal_message_find(session, self->pool[place].message);
+
+		tag_matching_drop(self, &self->due, place);
+		if (message)
+			nopal_message_release(session, part, message);
+	}
+	self->delivers = false;
+}
+
+/* The message at this place of a list has its receive. */
+static void tag_matching_pair(const struct nopal_part *part,
+			      struct tag_matching *self,
+			      struct tag_matching_list *list, uint32_t place,
+			      struct nopal_message *message, uint64_t cookie)
+{
+	nopal_set(message, part, TAG_MATCHING_RECEIVE, cookie);
+	tag_matching_unlink(self, list, place);
+	tag_matching_link(self, &self->due, self->due.last, place);
+}
+
+/* The oldest receive that takes this tag; 0: none. */
+static uint32_t tag_matching_receive(const struct tag_matching *self,
+				     uint64_t tag)
+{
+	uint32_t place = self->posted.first;
+
+	while (place && (self->pool[place].tag ^ tag) & self->pool[place].mask)
+		place = self->pool[place].behind;
+	return place;
+}
+
+/* The first of `coming`, which nobody else holds any more. */
+static void tag_matching_match(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_message *message)
+{
+	const struct tag_matching_parameters *set = nopal_parameters(part);
+	struct tag_matching *self = nopal_state(session, part);
+	uint32_t place = self->coming.first;
+	uint32_t receive = tag_matching_receive(self, self->pool[place].tag);
+
+	if (receive) {
+		tag_matching_pair(part, self, &self->coming, place, message,
+				  self->pool[receive].cookie);
+		tag_matching_drop(self, &self->posted, receive);
+		tag_matching_deliver(session, part);
+	} else if (self->unexpected.count < set->unexpected) {
+		tag_matching_unlink(self, &self->coming, place);
+		tag_matching_link(self, &self->unexpected,
+				  self->unexpected.last, place);
+	} else {
+		tag_matching_drop(self, &self->coming, place);
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "too many messages wait for a receive");
+	}
+}
+
+/* Matches what others have let go; they do so in order, so that who is still held
+ * keeps back only what is held, too. */
+static void tag_matching_settle(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	struct tag_matching *self = nopal_state(session, part);
+
+	while (self->coming.first) {
+		uint32_t place = self->coming.first;
+		struct nopal_message *message =
+			nopal_message_find(session, self->pool[place].message);
+
+		if (!message) { /* it was discarded: too late for its order */
+			tag_matching_drop(self, &self->coming, place);
+			continue;
+		}
+		if (message->waiting & ~part->hold[NOPAL_DELIVER])
+			return;
+		tag_matching_match(session, part, message);
+	}
+}
+
+/* ----------------------------------------------------------------- handlers */
+
+static bool tag_matching_travels(uint64_t bits)
+{
+	return bits <= UINT32_MAX;
+}
+
+static enum nopal_verdict
+tag_matching_on_from_user(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_message *message)
+{
+	if (tag_matching_travels(nopal_get(message, part, TAG_MATCHING_TAG)))
+		return NOPAL_CONTINUE;
+	nopal_message_refuse(session, message, -ERANGE);
+	return NOPAL_STOP;
+}
+
+/* Among those that others hold, in its place: most often the last. */
+static bool tag_matching_keep(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      const struct nopal_message *message)
+{
+	struct tag_matching *self = nopal_state(session, part);
+	uint64_t first = nopal_get(message, part, TAG_MATCHING_FIRST);
+	uint32_t place = tag_matching_take(session, self);
+	uint32_t before = self->coming.last;
+
+	if (!place)
+		return false;
+	self->pool[place].tag = nopal_get(message, part, TAG_MATCHING_TAG);
+	self->pool[place].first = first;
+	self->pool[place].message = message->handle;
+	while (before && self->pool[before].first > first)
+		before = self->pool[before].before;
+	tag_matching_link(self, &self->coming, before, place);
+	return true;
+}
+
+static enum nopal_verdict
+tag_matching_on_from_net(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_message *message)
+{
+	if (message->delivered) /* out of band: past any receive, too */
+		nopal_message_release(session, part, message);
+	else if (!tag_matching_keep(session, part, message))
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no memory for what waits for a receive");
+	tag_matching_settle(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict tag_matching_on_gave_up(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_forward *forward)
+{
+	(void)forward;
+	tag_matching_settle(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* The peer closed, or a timer of the order let messages go. */
+static enum nopal_verdict tag_matching_on_session(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_session *subject)
+{
+	(void)subject;
+	tag_matching_settle(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* Pairs a receive with the oldest unexpected message that it takes; false: there
+ * is none. */
+static bool tag_matching_unexpected(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    const struct nopal_receive *receive)
+{
+	struct tag_matching *self = nopal_state(session, part);
+	uint32_t place = self->unexpected.first, behind;
+
+	for (; place; place = behind) {
+		const struct tag_matching_item *item = &self->pool[place];
+		struct nopal_message *message;
+
+		behind = item->behind;
+		if ((item->tag ^ receive->tag) & receive->mask)
+			continue;
+		message = nopal_message_find(session, item->message);
+		if (message) {
+			tag_matching_pair(part, self, &self->unexpected, place,
+					  message, receive->cookie);
+			return true;
+		}
+		tag_matching_drop(self, &self->unexpected, place);
+	}
+	return false;
+}
+
+static int tag_matching_post(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     const struct nopal_receive *receive)
+{
+	const struct tag_matching_parameters *set = nopal_parameters(part);
+	struct tag_matching *self = nopal_state(session, part);
+	uint32_t place;
+
+	if (!tag_matching_travels(receive->tag & receive->mask))
+		return -ERANGE;
+	if (self->posted.count >= set->posted)
+		return -ENOBUFS;
+	place = tag_matching_take(session, self);
+	if (!place)
+		return -ENOBUFS;
+	self->pool[place].tag = receive->tag;
+	self->pool[place].mask = receive->mask;
+	self->pool[place].cookie = receive->cookie;
+	tag_matching_link(self, &self->posted, self->posted.last, place);
+	return 0;
+}
+
+static enum nopal_verdict tag_matching_on_posted(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_receive *receive)
+{
+	if (tag_matching_unexpected(session, part, receive))
+		tag_matching_deliver(session, part);
+	else
+		receive->refused = tag_matching_post(session, part, receive);
+	return NOPAL_CONTINUE;
+}
+
+static void tag_matching_rest(struct nopal_session *session,
+			      const struct nopal_part *part)
+{
+	struct tag_matching *self = nopal_state(session, part);
+
+	if (self->coming.count || self->unexpected.count ||
+	    self->posted.count || self->due.count)
+		return;
+	nopal_free(session, self->pool);
+	self->pool = NULL;
+	self->room = self->spare = 0;
+}
+
+/* --------------------------------------------------------------- descriptor */
+
+static const struct nopal_parameter tag_matching_table[] = {
+	{ .name = "unexpected",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct tag_matching_parameters, unexpected),
+	  .initial = "4096",
+	  .least = "1",
+	  .most = "1048576",
+	  .doc = "messages that may wait for a receive" },
+	{ .name = "posted",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct tag_matching_parameters, posted),
+	  .initial = "4096",
+	  .least = "1",
+	  .most = "1048576",
+	  .doc = "receives that may wait for a message" },
+	{ 0 },
+};
+
+/* What is late or out of band is known first; what is consumed in the end of a
+ * turn, flow control tells in the same. */
+static const struct nopal_binding tag_matching_bindings[] = {
+	NOPAL_ON(MSG_FROM_USER, tag_matching_on_from_user,
+		 .before = "message_segments"),
+	NOPAL_ON(MSG_FROM_NET, tag_matching_on_from_net,
+		 .after = "order|out_of_band|flow_control"),
+	NOPAL_ON(PEER_GAVE_UP, tag_matching_on_gave_up, .after = "order"),
+	NOPAL_ON(PEER_CLOSED, tag_matching_on_session, .after = "order"),
+	NOPAL_ON(TURN_END, tag_matching_on_session, .before = "flow_control"),
+	NOPAL_ON(RECEIVE_POSTED, tag_matching_on_posted),
+	{ 0 },
+};
+
+static const struct nopal_relation tag_matching_excludes[] = {
+	{ "coalesce", "a segment has the tag of its first message only" },
+	{ "partial_order",
+	  "it waits for deliveries, and these wait for receives" },
+	{ "jitter", "a message has one time: its own, or that of its receive" },
+	{ 0 },
+};
+
+static const struct nopal_attribute tag_matching_attributes[] = {
+	[TAG_MATCHING_TAG] = { .name = "tag",
+			       .access = NOPAL_PROPERTY,
+			       .wire_bytes = TAG_MATCHING_WIRE_BYTES,
+			       .kinds = NOPAL_DATA,
+			       .doc = "what receives ask for" },
+	[TAG_MATCHING_RECEIVE] = { .name = "receive",
+				   .access = NOPAL_PROPERTY,
+				   .doc = "cookie of the receive that got it" },
+	[TAG_MATCHING_FIRST] = { .name = "order_first",
+				 .access = NOPAL_READ_OPTIONAL },
+	{ 0 },
+};
+
+static const struct nopal_hold tag_matching_holds[] = {
+	{ "a posted receive matches", NOPAL_DELIVER, NOPAL_DATA, false },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_tag_matching = {
+	.abi = NOPAL_ABI,
+	.name = "tag_matching",
+	.family = "ordering",
+	.summary = "deliver the messages that the application asks for, by tag",
+	.provides =
+		(const struct nopal_role[]){ { "tag_matching", true }, { 0 } },
+	.excludes = tag_matching_excludes,
+	.parameters_size = sizeof(struct tag_matching_parameters),
+	.parameters = tag_matching_table,
+	.attributes = tag_matching_attributes,
+	.holds = tag_matching_holds,
+	.bindings = tag_matching_bindings,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct tag_matching),
+	.rest = tag_matching_rest,
+};
