@@ -18,9 +18,7 @@
  * Shares:    writes sending_rate_bps.
  * Parameters: rate (default 0bit): bits of bodies a second; 0: no limit.
  */
-#include "microprotocol.h"
-
-enum { CONSTANT_RATE_BPS }; /* shared variables */
+#include "given_rate.h"
 
 struct constant_rate_parameters {
 	int64_t rate_bps;
@@ -33,7 +31,7 @@ static enum nopal_verdict constant_rate_on_open(struct nopal_session *session,
 	const struct constant_rate_parameters *set = nopal_parameters(part);
 
 	(void)subject;
-	nopal_share(session, part, CONSTANT_RATE_BPS, set->rate_bps);
+	nopal_share(session, part, GIVEN_RATE_BPS, set->rate_bps);
 	return NOPAL_CONTINUE;
 }
 
@@ -58,20 +56,10 @@ const struct nopal_microprotocol nopal_constant_rate = {
 	.name = "constant_rate",
 	.family = "congestion",
 	.summary = "the rate that the config says, whatever the network does",
-	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
-						 { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "rate_mechanism", "somebody must keep to the rate" },
-			{ 0 } },
+	.provides = given_rate_provides,
+	.needs = given_rate_needs,
 	.parameters_size = sizeof(struct constant_rate_parameters),
 	.parameters = constant_rate_table,
-	.shared =
-		(const struct nopal_shared[]){
-			[CONSTANT_RATE_BPS] = { "sending_rate_bps", NOPAL_WRITE,
-						0,
-						"bits of bodies a second; 0: "
-						"no limit" },
-			{ 0 } },
+	.shared = given_rate_shared,
 	.bindings = constant_rate_bindings,
 };

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reserved_rate -- the rate that the application had reserved for the session.
+ *
+ * Asks once, when the session opens, by the application's callback `reserve`: it
+ * knows whom to ask, a network that keeps reservations or a table of its own.
+ * What is granted is the rate, whatever the network does; a grant of more than was
+ * asked is taken as what was asked.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, section II.A: resource reservation, as
+ *            by RSVP.
+ * Differs:   the protocol of reservation is the application's; a reservation is
+ *            neither renewed nor given back here.
+ * Needs:     rate_mechanism.
+ * Provides:  congestion_policy (exclusive).
+ * Excludes:  nothing.
+ * Handles:   OPEN_SESSION, SESSION_OPENED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes sending_rate_bps.
+ * Parameters: rate (default 1Mbit): bits of bodies a second to ask for;
+ *            otherwise (default 64kbit): the rate where it is refused.
+ */
+#include "given_rate.h"
+
+struct reserved_rate_parameters {
+	int64_t rate_bps, otherwise_bps;
+};
+
+static enum nopal_verdict reserved_rate_on_open(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_session *subject)
+{
+	const struct reserved_rate_parameters *set = nopal_parameters(part);
+
+	(void)subject;
+	nopal_share(session, part, GIVEN_RATE_BPS, set->otherwise_bps);
+	return NOPAL_CONTINUE;
+}
+
+/* Not before: the application knows the session by now. */
+static enum nopal_verdict reserved_rate_on_opened(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_session *subject)
+{
+	const struct reserved_rate_parameters *set = nopal_parameters(part);
+	int64_t granted = nopal_session_reserve(session, set->rate_bps);
+
+	(void)subject;
+	if (granted > set->rate_bps)
+		granted = set->rate_bps;
+	if (granted)
+		nopal_share(session, part, GIVEN_RATE_BPS, granted);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter reserved_rate_table[] = {
+	{ .name = "rate",
+	  .unit = NOPAL_RATE,
+	  .offset = offsetof(struct reserved_rate_parameters, rate_bps),
+	  .initial = "1Mbit",
+	  .least = "1kbit",
+	  .most = "1000Gbit",
+	  .doc = "bits of bodies a second to ask for" },
+	{ .name = "otherwise",
+	  .unit = NOPAL_RATE,
+	  .offset = offsetof(struct reserved_rate_parameters, otherwise_bps),
+	  .initial = "64kbit",
+	  .least = "1kbit",
+	  .most = "1000Gbit",
+	  .doc = "the rate where it is refused" },
+	{ 0 },
+};
+
+static const struct nopal_binding reserved_rate_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, reserved_rate_on_open),
+	NOPAL_ON(SESSION_OPENED, reserved_rate_on_opened),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_reserved_rate = {
+	.abi = NOPAL_ABI,
+	.name = "reserved_rate",
+	.family = "congestion",
+	.summary = "the rate that the application had reserved for the session",
+	.provides = given_rate_provides,
+	.needs = given_rate_needs,
+	.parameters_size = sizeof(struct reserved_rate_parameters),
+	.parameters = reserved_rate_table,
+	.shared = given_rate_shared,
+	.bindings = reserved_rate_bindings,
+};
