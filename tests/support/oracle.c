@@ -68,6 +68,12 @@ static void check_order(struct oracle *oracle, struct oracle_side *side,
 		side->newest = index;
 }
 
+/* Where somebody matches tags, nothing is delivered that was not asked for. */
+static void ask_for_next(struct nopal_session *session)
+{
+	nopal_receive_post(session, 0, 0, 0);
+}
+
 static void on_received(struct nopal_session *session,
 			struct nopal_message *message, void *user)
 {
@@ -77,7 +83,7 @@ static void on_received(struct nopal_session *session,
 	struct oracle *oracle;
 	int64_t index;
 
-	(void)session;
+	ask_for_next(session);
 	if (!side)
 		return;
 	oracle = side->oracle;
@@ -122,6 +128,7 @@ static void on_opened(struct nopal_session *session, void *user)
 	if (!side)
 		return;
 	side->session = session;
+	ask_for_next(session);
 	if (side->messages)
 		oracle_push(side);
 }
