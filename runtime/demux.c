@@ -80,14 +80,19 @@ static bool id_is_ours(const struct nopal_endpoint *endpoint, uint32_t id)
 	return !shard || nopal__shard_of(id, shard->count) == shard->index;
 }
 
-/* The session with this id, if that address is its peer's.  NULL: nobody. */
 struct nopal_core *nopal__session_of(const struct nopal_endpoint *endpoint,
 				     const struct nopal_address *from,
 				     uint32_t id)
 {
-	struct nopal_core *core = id_find(&endpoint->by_id, id);
+	const struct nopal_endpoint *home =
+		endpoint->door_of ? endpoint->door_of : endpoint;
+	struct nopal_core *core = id_find(&home->by_id, id);
 
-	return core && nopal_address_equal(&core->peer, from) ? core : NULL;
+	if (!core || core->layer->plan->many_paths)
+		return core;
+	return endpoint == home && nopal_address_equal(&core->peer, from)
+		       ? core
+		       : NULL;
 }
 
 /* ------------------------------------------------------- sessions by address */
@@ -128,6 +133,8 @@ static void address_forget(struct nopal_core *bottom)
 bool nopal__demux_suits(struct nopal_endpoint *endpoint,
 			const struct nopal_plan *plan)
 {
+	if (endpoint->door_of)
+		return false;
 	if (endpoint->port.shard && plan->demux != NOPAL_DEMUX_ID)
 		return false; /* ids name the shard */
 	if (!endpoint->demux_is_set)

@@ -62,16 +62,25 @@ void nopal__endpoint_unlink(struct nopal_core *bottom)
 	bottom->at = NULL;
 }
 
+static void train_forget(struct nopal_endpoint *endpoint,
+			 const struct nopal_core *bottom)
+{
+	if (endpoint->train_of != bottom)
+		return;
+	nopal__endpoint_flush(endpoint);
+	endpoint->train_of = NULL;
+}
+
 void nopal__endpoint_forget(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
 	if (!bottom->at)
 		return;
-	if (endpoint->train_of == bottom) {
-		nopal__endpoint_flush(endpoint);
-		endpoint->train_of = NULL;
-	}
+	train_forget(endpoint, bottom);
+	for (struct nopal_endpoint *door = endpoint->doors; door;
+	     door = door->next_door)
+		train_forget(door, bottom);
 	for (uint32_t i = 0; i < endpoint->ready_count; i++) {
 		struct nopal_ready *ready =
 			&endpoint->ready[(endpoint->ready_head + i) %
@@ -179,15 +188,20 @@ static struct nopal_core *whose(const struct nopal_endpoint *endpoint,
 				uint8_t kind, const uint8_t *bytes,
 				struct nopal_core *of_last)
 {
+	struct nopal_core *core;
 	uint32_t id;
 
 	if (endpoint->demux == NOPAL_DEMUX_ADDRESS && kind != NOPAL_KIND_REPLY)
 		return of_last ? of_last
 			       : nopal__session_at(endpoint, &arrival->from);
 	id = id_of(bytes + 1);
-	return of_last && of_last->local_id == id
+	core = of_last && of_last->local_id == id
 		       ? of_last
 		       : nopal__session_of(endpoint, &arrival->from, id);
+	if (kind == NOPAL_KIND_REPLY && core &&
+	    !nopal_address_equal(&core->peer, &arrival->from))
+		return NULL; /* by the path of the opening alone */
+	return core;
 }
 
 static void session_receive(struct nopal_endpoint *endpoint,
@@ -240,6 +254,10 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 		return;
 	}
 	if (is_opening(kind)) {
+		if (endpoint->door_of) {
+			endpoint->port.counters.unknown_session++;
+			return;
+		}
 		nopal__opening_receive(endpoint, &arrival->from,
 				       arrival->buffer, bytes, length);
 		return;
@@ -252,10 +270,14 @@ static void arrival_receive(struct nopal_endpoint *endpoint,
 			    const struct nopal_arrival *arrival)
 {
 	uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
+	struct nopal_endpoint *home =
+		endpoint->door_of ? endpoint->door_of : endpoint;
 	struct nopal_core *of_last = NULL;
 	uint32_t at = 0;
 
-	endpoint->arrived_ecn = arrival->ecn;
+	home->arrived_ecn = arrival->ecn;
+	home->arrived_at = endpoint;
+	home->arrived_from = &arrival->from;
 	do {
 		uint32_t left = arrival->length - at;
 
@@ -263,6 +285,7 @@ static void arrival_receive(struct nopal_endpoint *endpoint,
 				 left < stride ? left : stride, &of_last);
 		at += stride;
 	} while (at < arrival->length);
+	home->arrived_from = NULL;
 }
 
 void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
@@ -325,6 +348,8 @@ int nopal_endpoint_allow(struct nopal_endpoint *endpoint,
 {
 	struct nopal_listener_entry *entry;
 
+	if (endpoint->door_of)
+		return -EINVAL;
 	if (!plan->admission && !(flags & NOPAL_ALLOW_CONNECTIONLESS))
 		return -EPERM;
 	if (!nopal__demux_suits(endpoint, plan))
@@ -425,6 +450,43 @@ static void endpoint_free(struct nopal_endpoint *endpoint)
 	free(endpoint);
 }
 
+/* ------------------------------------------------------------------- doors */
+
+int nopal_endpoint_share(struct nopal_endpoint *endpoint,
+			 struct nopal_endpoint *with)
+{
+	if (endpoint == with || endpoint->port.world != with->port.world ||
+	    endpoint->door_of || endpoint->doors || with->door_of ||
+	    endpoint->demux_is_set)
+		return -EINVAL;
+	endpoint->door_of = with;
+	endpoint->next_door = with->doors;
+	with->doors = endpoint;
+	return 0;
+}
+
+/* Paths through it end; those at rest have to say whether they have one. */
+static void door_close(struct nopal_endpoint *door)
+{
+	struct nopal_endpoint *home = door->door_of, **at = &home->doors;
+
+	while (home->resting)
+		nopal__rouse(home->resting);
+	for (struct nopal_core *core = home->sessions; core; core = core->next)
+		nopal__paths_forget(core, door);
+	while (*at != door)
+		at = &(*at)->next_door;
+	*at = door->next_door;
+}
+
+static void doors_close(struct nopal_endpoint *endpoint)
+{
+	for (; endpoint->doors; endpoint->doors = endpoint->doors->next_door)
+		endpoint->doors->door_of = NULL;
+	if (endpoint->door_of)
+		door_close(endpoint);
+}
+
 void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 {
 	struct nopal_world *world = endpoint->port.world;
@@ -441,6 +503,7 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 					   "its endpoint closed");
 		}
 	nopal__turn_end(world, outermost);
+	doors_close(endpoint);
 	world->ops->port_close(world, endpoint);
 	endpoint_unlink(endpoint);
 	endpoint_free(endpoint);

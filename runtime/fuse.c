@@ -175,7 +175,7 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      "\t.header_bytes = %uu, .body_bytes = %uu, "
 		      ".trailer_bytes = %uu, .datagram_bytes = %uu, "
 		      ".path_floor = %uu,\n"
-		      "\t.demux = %u, .head_bytes = %uu, "
+		      "\t.demux = %u, .many_paths = %u, .head_bytes = %uu, "
 		      ".data_field_bytes = %uu,\n"
 		      "\t.message_limit = UINT64_C(%llu),\n\t",
 		      (unsigned long long)plan->fingerprint, plan->layer_count,
@@ -183,7 +183,8 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      plan->above_kind_slot, plan->header_bytes,
 		      plan->body_bytes, plan->trailer_bytes,
 		      plan->datagram_bytes, plan->path_floor, plan->demux,
-		      plan->head_bytes, plan->data_field_bytes,
+		      plan->many_paths, plan->head_bytes,
+		      plan->data_field_bytes,
 		      (unsigned long long)plan->message_limit);
 	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
 	nopal__append(out, "\n\t.seal = ");

@@ -70,7 +70,7 @@ void nopal__opening_pack(struct nopal_core *core,
 {
 	uint32_t bytes =
 		CONNECT_HEAD + NOPAL_CHECK_BYTES + segment->body.length;
-	uint8_t *start = nopal__train_room(core, bytes);
+	uint8_t *start = nopal__train_room(core, nopal__first_way(core), bytes);
 	struct nopal_writer writer = { start, start, start + bytes, false };
 
 	if (!start)
@@ -84,7 +84,7 @@ void nopal__opening_pack(struct nopal_core *core,
 			     segment->body.bytes, segment->body.length),
 		    NOPAL_CHECK_BYTES);
 	nopal_write_bytes(&writer, segment->body.bytes, segment->body.length);
-	nopal__train_add(core, bytes);
+	nopal__train_add(core, core->endpoint, bytes);
 }
 
 /* The peer is told once; whether it hears is another matter. */

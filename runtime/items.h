@@ -58,6 +58,7 @@ struct nopal_segment {
 	};
 	uint8_t pins; /* raises in progress: freed after the last */
 	uint16_t departures;
+	uint8_t path;	 /* arriving: the one it came by, or NOPAL_PATH_NONE */
 	uint32_t number; /* counts from 1 in its session: its name in traces */
 	int64_t created_ns;
 	uint64_t
@@ -141,6 +142,10 @@ struct nopal_segment *nopal_control_new(struct nopal_session *session,
 					uint8_t **ret_bytes);
 void nopal_control_send(struct nopal_session *session,
 			struct nopal_segment *segment, uint32_t length);
+/* The same by one path alone, whether it is open or not. */
+void nopal_control_send_by(struct nopal_session *session,
+			   struct nopal_segment *segment, uint32_t length,
+			   unsigned path);
 
 /* Release this part's bit in a barrier of the segment.  Releasing a bit that
  * is not held is a counted mistake and does nothing. */

@@ -639,6 +639,17 @@ enum nopal_ecn {
 /* What the session's datagrams say from now on; NOPAL_NOT_ECT at first. */
 void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn);
 
+/* Paths beside the first one, which is number 0, where somebody has the role
+ * parallel_paths: all that leaves, leaves by each path that is open.  Those that
+ * the application gave are open.  Others are learnt from what arrives; they are
+ * closed until the part with the role, having seen that the peer is there, opens
+ * them, and one that was silent for NOPAL_PATH_SILENCE_NS gives its number to the
+ * next that comes. */
+enum { NOPAL_PATHS_MOST = 4, NOPAL_PATH_NONE = UINT8_MAX };
+#define NOPAL_PATH_SILENCE_NS (3 * NOPAL_SECOND)
+bool nopal_path_is_open(const struct nopal_session *session, unsigned path);
+void nopal_path_open(struct nopal_session *session, unsigned path);
+
 #include "items.h"
 
 #endif

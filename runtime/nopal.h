@@ -190,6 +190,12 @@ struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 void nopal_endpoint_close(struct nopal_endpoint *endpoint);
 void nopal_endpoint_local(const struct nopal_endpoint *endpoint,
 			  struct nopal_address *ret_address);
+/* Makes `endpoint` another address of `with`, by which its sessions are found,
+ * too: those whose composition has parallel paths.  Sessions are opened and
+ * accepted at `with` alone.  -EINVAL: it has sessions or listeners of its own, or
+ * the two are of different worlds, or one of them is shared already. */
+int nopal_endpoint_share(struct nopal_endpoint *endpoint,
+			 struct nopal_endpoint *with);
 
 /* One address, several loops: `count` live endpoints on one UDP port, each in a
  * world and a thread of its own, which share nothing but plans.  Who opens goes
@@ -265,6 +271,15 @@ nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 		   const struct nopal_callbacks *callbacks, void *user);
 /* Close in good order: what was sent gets its fate first; then `ended`. */
 void nopal_session_close(struct nopal_session *session);
+/* One path more: from the session's own endpoint, or from one that was shared
+ * with it, to another address of the peer.  From now on all leaves by this path,
+ * too.  0, also where it is there already; -ENOTSUP: a composition without parallel
+ * paths; -EINVAL: another endpoint; -ENOSPC: there are four; -ENOMEM; -EPIPE. */
+int nopal_session_add_path(struct nopal_session *session,
+			   struct nopal_endpoint *endpoint,
+			   const struct nopal_address *peer);
+/* Paths by which all leaves now, the first among them. */
+unsigned nopal_session_paths(const struct nopal_session *session);
 /* How fast the peer is to send to us, in bits of messages a second; 0: as fast as
  * it can, as at first.  Said again it replaces what was said before.  0; -ENOTSUP:
  * nothing in the composition tells the peer; -EPIPE: closed. */

@@ -483,6 +483,8 @@ static void seal_demux(struct nopal_plan *plan)
 		plan->head_bytes = NOPAL_ID_BYTES;
 	if (plan->demux != NOPAL_DEMUX_FOREIGN)
 		plan->head_bytes++;
+	plan->many_paths = plan->demux == NOPAL_DEMUX_ID &&
+			   bottom_provider(plan, "parallel_paths");
 }
 
 static char *text_copy(const char *text)

@@ -134,6 +134,7 @@ struct nopal_plan {
 	const struct nopal_part *format;    /* of data headers; NULL: ours */
 	const struct nopal_part *admission; /* NULL: connectionless */
 	enum nopal_demux demux;
+	bool many_paths;     /* somebody has the role parallel_paths */
 	uint32_t head_bytes; /* before the fields: first byte, session id */
 	struct nopal_plan_field *fields; /* of a data datagram, for people */
 	uint32_t field_count;

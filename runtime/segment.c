@@ -444,22 +444,43 @@ struct nopal_segment *nopal_control_new(struct nopal_session *session,
 	return segment;
 }
 
+static void control_note(struct nopal_core *core, struct nopal_segment *segment,
+			 uint32_t length)
+{
+	segment->body.length = length;
+	segment->departed_ns = core->session.now_ns;
+	core->awake->counters.control_out++;
+	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
+		      segment->number, 0);
+}
+
 /* Control is not kept for a busy kernel: whoever needs it repeats it. */
 void nopal_control_send(struct nopal_session *session,
 			struct nopal_segment *segment, uint32_t length)
 {
 	struct nopal_core *core = nopal__core(session);
 
-	segment->body.length = length;
-	segment->departed_ns = session->now_ns;
-	core->awake->counters.control_out++;
-	nopal__record(core, NOPAL_TRACED_DEPART, UINT8_MAX, segment->kind,
-		      segment->number, 0);
+	control_note(core, segment, length);
 	if (core->below)
 		nopal__stack_down(core, segment);
 	else if (segment->kind == NOPAL_KIND_CONNECT)
 		nopal__opening_pack(core, segment);
 	else
 		nopal__pack_out(core, segment);
+	nopal__segment_free(core, segment);
+}
+
+void nopal_control_send_by(struct nopal_session *session,
+			   struct nopal_segment *segment, uint32_t length,
+			   unsigned path)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	if (core->below) {
+		nopal_control_send(session, segment, length);
+		return;
+	}
+	control_note(core, segment, length);
+	nopal__pack_by(core, segment, path);
 	nopal__segment_free(core, segment);
 }

@@ -104,6 +104,18 @@ struct nopal_own_calls {
 	const char *custom_name[NOPAL_CUSTOM_ROOM];
 };
 
+/* What a session has once it has a second path; the first one is not among them. */
+struct nopal_path {
+	struct nopal_endpoint *endpoint; /* NULL: no path has this number */
+	struct nopal_address peer;
+	bool given; /* by the application */
+	int64_t heard_ns;
+};
+struct nopal_paths {
+	uint32_t open; /* a bit a path */
+	struct nopal_path path[NOPAL_PATHS_MOST];
+};
+
 /* What a session has only while it does not rest (rest.c): all that is its own,
  * and then the states of its parts, its shared variables, the serials and timers. */
 struct nopal_awake {
@@ -132,7 +144,8 @@ struct nopal_awake {
 	uint8_t path_ecn;   /* enum nopal_ecn of what leaves */
 	uint32_t waiting_open_count, waiting_open_room;
 	struct nopal_handle
-		*waiting_open; /* messages sent before SESSION_OPENED */
+		*waiting_open;	   /* messages sent before SESSION_OPENED */
+	struct nopal_paths *paths; /* NULL: the first one alone */
 	struct nopal_own_calls *own;
 	char *end_text;
 };
@@ -250,7 +263,12 @@ struct nopal_endpoint {
 	bool train_closed, train_fragments, busy, unflushed;
 	bool demux_is_set; /* by the first plan that is allowed or opened here */
 	enum nopal_demux demux;
-	uint8_t arrived_ecn;	    /* enum nopal_ecn of what arrives now */
+	/* what arrives now, here or at a door: enum nopal_ecn, where, and whence */
+	uint8_t arrived_ecn;
+	struct nopal_endpoint *arrived_at;
+	const struct nopal_address *arrived_from; /* NULL: nothing does */
+	/* another address of the endpoint whose door it is */
+	struct nopal_endpoint *door_of, *doors, *next_door;
 	struct nopal_buffer *spare; /* of NOPAL_SPARE_BYTES, linked by owner */
 	struct nopal_ready *ready;  /* departures that wait for the kernel */
 	uint32_t ready_head, ready_count, ready_room;
@@ -424,14 +442,33 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 			const char *text);
 void nopal__bury(struct nopal_core *bottom); /* free at the end of the turn */
 
+/* path.c */
+/* The number of the path by which what arrives now came. */
+uint8_t nopal__path_arrived(struct nopal_core *bottom);
+void nopal__paths_forget(struct nopal_core *bottom,
+			 const struct nopal_endpoint *door);
+
+/* Where a datagram leaves, and to whom. */
+struct nopal_way {
+	struct nopal_endpoint *endpoint; /* NULL: there is no such path */
+	const struct nopal_address *to;
+};
+static inline struct nopal_way nopal__first_way(const struct nopal_core *core)
+{
+	return (struct nopal_way){ core->endpoint, &core->peer };
+}
+
 /* wire.c */
 uint8_t nopal__first_byte(uint8_t kind);
 bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind);
 /* Is there room for its datagram now, or is the kernel busy? */
 bool nopal__may_leave(struct nopal_core *core,
 		      const struct nopal_segment *segment);
+/* By all open paths, and by one. */
 void nopal__pack_out(struct nopal_core *core,
 		     const struct nopal_segment *segment);
+void nopal__pack_by(struct nopal_core *core,
+		    const struct nopal_segment *segment, unsigned path);
 /* Parses a datagram of an established kind; NULL: malformed, counted. */
 struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
 				    struct nopal_buffer *buffer, uint8_t *bytes,
@@ -451,14 +488,19 @@ void nopal__endpoint_flush(struct nopal_endpoint *endpoint);
 /* Sends the train away where this datagram begins another; false: the kernel is
  * busy. */
 bool nopal__train_ready(struct nopal_core *core, uint32_t bytes);
-/* Room for a datagram in the train to this session's peer; NULL: none. */
-uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes);
-void nopal__train_add(struct nopal_core *core, uint32_t bytes);
+/* Sends a train to another address away; false: the kernel is busy. */
+bool nopal__train_turn(struct nopal_way way);
+/* Room for a datagram in the session's train on its way; NULL: none. */
+uint8_t *nopal__train_room(struct nopal_core *core, struct nopal_way way,
+			   uint32_t bytes);
+void nopal__train_add(struct nopal_core *core, struct nopal_endpoint *endpoint,
+		      uint32_t bytes);
 /* The same, to be sealed before it leaves. */
-void nopal__train_add_open(struct nopal_core *core, uint32_t bytes);
+void nopal__train_add_open(struct nopal_core *core,
+			   struct nopal_endpoint *endpoint, uint32_t bytes);
 /* What was added is longer than its path is thought to take: nothing joins it.
  * `fragments`: it may leave in several packets. */
-void nopal__train_end_long(struct nopal_core *core, bool fragments);
+void nopal__train_end_long(struct nopal_endpoint *endpoint, bool fragments);
 /* Seals what the session has in the train and is not sealed yet. */
 void nopal__train_finish(struct nopal_core *core);
 void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
@@ -466,7 +508,8 @@ void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
 			    const uint8_t *bytes, uint32_t length);
 
 /* demux.c */
-/* The session with this id, if that address is its peer's.  NULL: nobody. */
+/* The session with this id, if that address is its peer's, or may become one of
+ * them.  NULL: nobody. */
 struct nopal_core *nopal__session_of(const struct nopal_endpoint *endpoint,
 				     const struct nopal_address *from,
 				     uint32_t id);

@@ -55,6 +55,10 @@ void nopal__train_finish(struct nopal_core *core)
 {
 	if (core->endpoint->train_of == core)
 		train_seal(core->endpoint);
+	for (struct nopal_endpoint *door = core->endpoint->doors; door;
+	     door = door->next_door)
+		if (door->train_of == core)
+			train_seal(door);
 }
 
 /* Not inlined: its wide read of length and stride would move before the tests of
@@ -124,29 +128,43 @@ NOPAL_HOT static void train_add(struct nopal_endpoint *endpoint, uint32_t bytes)
 	endpoint->train_closed = bytes < endpoint->train_stride;
 }
 
-NOPAL_HOT uint8_t *nopal__train_room(struct nopal_core *core, uint32_t bytes)
+bool nopal__train_turn(struct nopal_way way)
 {
-	return train_room(core->endpoint, core, &core->peer, bytes);
+	if (way.endpoint->train_count &&
+	    !nopal_address_equal(&way.endpoint->train_to, way.to)) {
+		nopal__endpoint_flush(way.endpoint);
+		return !way.endpoint->train_count;
+	}
+	return true;
 }
 
-NOPAL_HOT void nopal__train_add(struct nopal_core *core, uint32_t bytes)
+NOPAL_HOT uint8_t *nopal__train_room(struct nopal_core *core,
+				     struct nopal_way way, uint32_t bytes)
+{
+	return train_room(way.endpoint, core, way.to, bytes);
+}
+
+NOPAL_HOT void nopal__train_add(struct nopal_core *core,
+				struct nopal_endpoint *endpoint, uint32_t bytes)
 {
 	core->awake->counters.datagrams_out++;
 	core->awake->counters.datagram_bytes_out += bytes;
-	train_add(core->endpoint, bytes);
+	train_add(endpoint, bytes);
 }
 
-NOPAL_HOT void nopal__train_add_open(struct nopal_core *core, uint32_t bytes)
+NOPAL_HOT void nopal__train_add_open(struct nopal_core *core,
+				     struct nopal_endpoint *endpoint,
+				     uint32_t bytes)
 {
-	nopal__train_add(core, bytes);
+	nopal__train_add(core, endpoint, bytes);
 	if (nopal__plan(core)->seal)
-		core->endpoint->unsealed = bytes;
+		endpoint->unsealed = bytes;
 }
 
-void nopal__train_end_long(struct nopal_core *core, bool fragments)
+void nopal__train_end_long(struct nopal_endpoint *endpoint, bool fragments)
 {
-	core->endpoint->train_closed = true;
-	core->endpoint->train_fragments = fragments;
+	endpoint->train_closed = true;
+	endpoint->train_fragments = fragments;
 }
 
 /* A datagram of no session: a train of its own. */

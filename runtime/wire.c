@@ -230,18 +230,20 @@ static inline uint8_t *put_head(struct nopal_core *core, uint8_t kind,
 /* To the train.  What is longer than the path is thought to take goes alone: a
  * probe of it, or what was cut for a longer one. */
 static inline void add_out(struct nopal_core *core,
+			   struct nopal_endpoint *endpoint,
 			   const struct nopal_segment *segment, uint32_t bytes)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
 
-	nopal__train_add_open(core, bytes);
+	nopal__train_add_open(core, endpoint, bytes);
 	if (bytes > nopal_path_limit(&core->session))
-		nopal__train_end_long(core, plan->kinds[segment->kind].class ==
-						    NOPAL_KIND_CARRIED);
+		nopal__train_end_long(endpoint,
+				      plan->kinds[segment->kind].class ==
+					      NOPAL_KIND_CARRIED);
 }
 
 /* How long the header is shows when it is written: before its place is known. */
-static void pack_formatted(struct nopal_core *core,
+static void pack_formatted(struct nopal_core *core, struct nopal_way way,
 			   const struct nopal_segment *segment)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
@@ -255,38 +257,78 @@ static void pack_formatted(struct nopal_core *core,
 	plan->format->microprotocol->format->pack(&core->session, plan->format,
 						  segment, &writer);
 	bytes = (uint32_t)(writer.at - header);
-	start = nopal__train_room(core, bytes + segment->body.length +
-						plan->trailer_bytes);
+	start = nopal__train_room(
+		core, way, bytes + segment->body.length + plan->trailer_bytes);
 	if (!start)
 		return;
 	memcpy(start, header, bytes);
 	if (segment->body.length)
 		memcpy(start + bytes, segment->body.bytes,
 		       segment->body.length);
-	add_out(core, segment,
+	add_out(core, way.endpoint, segment,
 		bytes + segment->body.length + plan->trailer_bytes);
 }
 
-void nopal__pack_out(struct nopal_core *core,
-		     const struct nopal_segment *segment)
+static inline __attribute__((always_inline)) void
+pack(struct nopal_core *core, struct nopal_way way,
+     const struct nopal_segment *segment)
 {
 	bool opening = introduces(core, segment);
 	uint32_t bytes = datagram_bytes(core, segment);
 	uint8_t *at;
 
 	if (nopal__plan(core)->format && segment->kind == NOPAL_KIND_DATA) {
-		pack_formatted(core, segment);
+		pack_formatted(core, way, segment);
 		return;
 	}
-	at = nopal__train_room(core, bytes);
+	at = nopal__train_room(core, way, bytes);
 	if (!at)
 		return;
 	at = put_head(core, segment->kind, opening, at);
 	at = put_header(core, segment, at);
 	if (segment->body.length)
 		memcpy(at, segment->body.bytes, segment->body.length);
-	add_out(core, segment, bytes);
+	add_out(core, way.endpoint, segment, bytes);
 	fetch_behind(&segment->body);
+}
+
+/* Who has not heard of the session yet hears of it by the first path.  Nothing else
+ * of the session joins a train on another one. */
+void nopal__pack_by(struct nopal_core *core,
+		    const struct nopal_segment *segment, unsigned path)
+{
+	const struct nopal_paths *paths = core->awake->paths;
+	struct nopal_way way = nopal__first_way(core);
+
+	if (path &&
+	    (!paths || path >= NOPAL_PATHS_MOST || introduces(core, segment)))
+		return;
+	if (path)
+		way = (struct nopal_way){ paths->path[path].endpoint,
+					  &paths->path[path].peer };
+	if (!way.endpoint || !nopal__train_turn(way))
+		return;
+	pack(core, way, segment);
+	if (path && way.endpoint == core->endpoint)
+		way.endpoint->train_closed = true;
+}
+
+static __attribute__((noinline)) void
+pack_copies(struct nopal_core *core, const struct nopal_segment *segment)
+{
+	if (core->life == NOPAL_LIFE_OPENING)
+		return;
+	for (unsigned path = 1; path < NOPAL_PATHS_MOST; path++)
+		if (core->awake->paths->open >> path & 1)
+			nopal__pack_by(core, segment, path);
+}
+
+void nopal__pack_out(struct nopal_core *core,
+		     const struct nopal_segment *segment)
+{
+	pack(core, nopal__first_way(core), segment);
+	if (nopal__plan(core)->many_paths && core->awake->paths)
+		pack_copies(core, segment);
 }
 
 /* Fields and body of a datagram in a format of its own; false: it does not know
@@ -336,6 +378,7 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core,
 	}
 	segment->incoming = true;
 	segment->ecn = core->endpoint->arrived_ecn;
+	segment->path = plan->many_paths ? nopal__path_arrived(core) : 0;
 	segment->departed_ns = core->session.now_ns;
 	segment->body =
 		(struct nopal_body){ nopal_buffer_ref(buffer),
@@ -391,6 +434,7 @@ struct nopal_segment *nopal_segment_unpack(struct nopal_session *session,
 	}
 	segment->incoming = true;
 	segment->ecn = core->endpoint->arrived_ecn;
+	segment->path = 0;
 	segment->departed_ns = session->now_ns;
 	get_fields(core, header, segment, bytes);
 	memcpy(buffer->bytes, bytes + header->bytes, length - header->bytes);
