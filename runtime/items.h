@@ -88,6 +88,7 @@ struct nopal_message {
 	bool incoming;
 	bool cut; /* outgoing: all its segments exist */
 	bool delivered;
+	bool unread;  /* within MSG_TO_USER: it may still be discarded */
 	bool kept;    /* the application holds it beyond `received` */
 	bool settled; /* its fate was told, or it was discarded */
 	bool urgent;  /* its segments go first among those that wait */
@@ -188,7 +189,8 @@ void nopal_message_release(struct nopal_session *session,
  * until they release it. */
 void nopal_message_deliver(struct nopal_session *session,
 			   struct nopal_message *message);
-/* An arriving message that will never be delivered: late, a duplicate. */
+/* An arriving message that will never be delivered: late, a duplicate; within
+ * MSG_TO_USER, whose handler then returns NOPAL_STOP, one that makes no sense. */
 void nopal_message_discard(struct nopal_session *session,
 			   struct nopal_message *message);
 

@@ -254,12 +254,8 @@ bool nopal_message_put(struct nopal_session *session,
 	return true;
 }
 
-void nopal__message_deliver(struct nopal_core *core,
-			    struct nopal_message *message)
+static void message_give(struct nopal_core *core, struct nopal_message *message)
 {
-	message->delivered = true;
-	message->pins++;
-	nopal_raise_MSG_TO_USER(&core->session, message);
 	core->awake->counters.messages_delivered++;
 	core->awake->counters.bytes_delivered += message->length;
 	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number,
@@ -272,6 +268,17 @@ void nopal__message_deliver(struct nopal_core *core,
 		nopal_raise_MSG_CONSUMED(&core->session, message);
 		message->settled = true;
 	}
+}
+
+void nopal__message_deliver(struct nopal_core *core,
+			    struct nopal_message *message)
+{
+	message->delivered = message->unread = true;
+	message->pins++;
+	nopal_raise_MSG_TO_USER(&core->session, message);
+	message->unread = false;
+	if (!message->settled)
+		message_give(core, message);
 	nopal__message_unpin(core, message);
 }
 
@@ -319,12 +326,13 @@ void nopal_message_discard(struct nopal_session *session,
 {
 	struct nopal_core *core = nopal__core(session);
 
-	if (message->delivered) {
+	if (message->delivered && !message->unread) {
 		message_place_free(core, message);
 		return;
 	}
 	core->awake->counters.messages_discarded++;
-	message->waiting = 0;
+	if (!message->delivered) /* else its place in an order stays taken */
+		message->waiting = 0;
 	message->settled = true;
 	message->pins++;
 	nopal_raise_MSG_CONSUMED(&core->session, message);

@@ -38,6 +38,22 @@ FAKE(m_order,
      .holds = FAKE_HOLDS({ "the test", NOPAL_DELIVER, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_FROM_NET, m_order_on_msg)));
 
+/* Finds that some of what is to be delivered makes no sense. */
+static enum nopal_verdict m_judge_on_to_user(struct nopal_session *receiver,
+					     const struct nopal_part *part,
+					     struct nopal_message *message)
+{
+	(void)part;
+	if (message->one.bytes[0] != 'b')
+		return NOPAL_CONTINUE;
+	nopal_message_discard(receiver, message);
+	return NOPAL_STOP;
+}
+FAKE(m_judge,
+     .bindings = FAKE_BINDINGS(NOPAL_ON(MSG_TO_USER, m_judge_on_to_user)));
+static const char JUDGED[] = "transport_driver {}\nfixed_size {}\nm_order {}\n"
+			     "m_judge {}\na_tap {}\n";
+
 static struct rig rig;
 static struct nopal_session *session;
 
@@ -45,6 +61,7 @@ static void open_with(const char *config)
 {
 	rig_add(&m_keeper);
 	rig_add(&m_order);
+	rig_add(&m_judge);
 	rig_open(&rig, config, NULL);
 	session = rig.opener.session;
 }
@@ -233,15 +250,22 @@ static void test_over_budget_changes_nothing(void **state)
 
 /* ------------------------------------------------- delivered out of its order */
 
-static int setup_order(void **state)
+static void send_in_order(const char *const *texts)
 {
-	(void)state;
 	arrived = 0;
-	open_with(HELD);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(rig_send(&rig, i == 1 ? "now" : "later"), 0);
+		assert_int_equal(rig_send(&rig, texts[i]), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(arrived, 3);
+}
+
+static int setup_order(void **state)
+{
+	static const char *const texts[] = { "later", "now", "later" };
+
+	(void)state;
+	open_with(HELD);
+	send_in_order(texts);
 	return 0;
 }
 
@@ -279,6 +303,28 @@ static void test_discarded_in_its_turn_it_stays_delivered(void **state)
 				 ->messages_discarded,
 			 0);
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 2);
+}
+
+/* One out of its order and one in it: neither is given to the application, and the
+ * places of both are free when their turn came. */
+static void test_discarded_as_it_is_delivered_nobody_sees_it(void **state)
+{
+	static const char *const texts[] = { "bad", "bad", "good" };
+	const struct nopal_counters *counters;
+
+	(void)state;
+	open_with(JUDGED);
+	send_in_order(texts);
+	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 3);
+	for (unsigned i = 0; i < 3; i++)
+		in_its_turn(i);
+	counters = nopal_session_counters(rig.acceptor.session);
+	assert_int_equal(counters->messages_discarded, 2);
+	assert_int_equal(counters->messages_delivered, 1);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	assert_string_equal(rig.acceptor.text[0], "good");
+	assert_int_equal(rig_count(&rig.acceptor, NOPAL_MSG_CONSUMED), 3);
+	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);
 }
 
 /* ---------------------------------------------------------- other bytes for it */
@@ -427,6 +473,9 @@ int main(void)
 		CASE(test_over_budget_changes_nothing),
 		ORDER(test_delivered_at_once_and_only_once),
 		ORDER(test_discarded_in_its_turn_it_stays_delivered),
+		cmocka_unit_test_teardown(
+			test_discarded_as_it_is_delivered_nobody_sees_it,
+			teardown),
 		CASE(test_replaced_bytes_are_charged_in_place_of_the_old),
 		KEEP(test_kept_messages_live_until_they_are_given_back),
 		KEEP(test_kept_messages_are_given_back_in_ended),
