@@ -279,6 +279,18 @@ static void descriptor_raises(const struct descriptor_check *check)
 	}
 }
 
+static void descriptor_lifts(const struct descriptor_check *check,
+			     const struct nopal_relation *relation)
+{
+	const struct nopal_parameter *lifts = descriptor_find(
+		check->microprotocol->parameters, relation->unless);
+
+	if (!lifts || lifts->unit != NOPAL_SWITCH)
+		descriptor_say(check, "name an on/off parameter", "relation",
+			       relation->role,
+			       "is lifted by what is not there");
+}
+
 static void descriptor_relations(const struct descriptor_check *check,
 				 const struct nopal_relation *relation)
 {
@@ -287,6 +299,8 @@ static void descriptor_relations(const struct descriptor_check *check,
 			descriptor_say(check, "say what goes wrong otherwise",
 				       "relation", relation->role,
 				       "has no reason");
+		if (relation->unless)
+			descriptor_lifts(check, relation);
 	}
 }
 

@@ -291,6 +291,8 @@ struct nopal_parameter {
 struct nopal_relation {
 	const char *role;    /* NULL ends the table */
 	const char *because; /* shown to the user where it does not hold */
+	const char *
+		unless; /* (optional) excludes: its on/off parameter that lifts it */
 };
 
 struct nopal_role {

@@ -287,14 +287,47 @@ static void relations_exclusion(const struct nopal_member *one,
 {
 	const struct nopal_member *later =
 		one->place.line > other->place.line ? one : other;
-	char *fix = nopal__printed("remove %s or %s", one->microprotocol->name,
-				   other->microprotocol->name);
+	char *lift = relation->unless ? nopal__printed(", or set %s.%s = on",
+						       one->microprotocol->name,
+						       relation->unless)
+				      : nopal__copy("");
+	char *fix =
+		nopal__printed("remove %s or %s%s", one->microprotocol->name,
+			       other->microprotocol->name, lift);
 
 	nopal_problems_add(problems, later->place.file, later->place.line, fix,
 			   "%s and %s exclude each other: %s",
 			   one->microprotocol->name, other->microprotocol->name,
 			   relation->because);
 	free(fix);
+	free(lift);
+}
+
+static bool relations_lifted(const struct nopal_member *one,
+			     const struct nopal_relation *relation)
+{
+	const struct nopal_parameter *table = one->microprotocol->parameters;
+
+	for (; relation->unless && table && table->name; table++) {
+		if (strcmp(table->name, relation->unless) == 0)
+			return nopal__parameter_get(one->parameters, table);
+	}
+	return false;
+}
+
+/* The exclusion of `other` by `one` that its parameters do not lift. */
+static const struct nopal_relation *
+relations_stands(const struct nopal_member *one,
+		 const struct nopal_member *other)
+{
+	const struct nopal_relation *relation = one->microprotocol->excludes;
+
+	for (; relation && relation->role; relation++) {
+		if (nopal__answers(other->microprotocol, relation->role) &&
+		    !relations_lifted(one, relation))
+			return relation;
+	}
+	return NULL;
 }
 
 static void relations_pair(const struct nopal_member *one,
@@ -303,13 +336,13 @@ static void relations_pair(const struct nopal_member *one,
 {
 	const struct nopal_microprotocol *a = one->microprotocol;
 	const struct nopal_microprotocol *b = other->microprotocol;
-	const struct nopal_relation *relation = relations_excludes(a, b);
+	const struct nopal_relation *relation = relations_stands(one, other);
 	const char *role = nopal__role_of_both(a, b);
 	char *fix;
 
 	if (relation)
 		relations_exclusion(one, other, relation, problems);
-	else if ((relation = relations_excludes(b, a)) != NULL)
+	else if ((relation = relations_stands(other, one)) != NULL)
 		relations_exclusion(other, one, relation, problems);
 	if (!role)
 		return;

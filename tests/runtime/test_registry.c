@@ -211,6 +211,8 @@ FAKE(fake_no_barrier, .holds = FAKE_HOLDS({ "one", NOPAL_BARRIERS }));
 FAKE(fake_no_handler, .bindings = FAKE_BINDINGS({ .event = NOPAL_TURN_END }));
 FAKE(fake_custom, .bindings = FAKE_BINDINGS({ .event = NOPAL_CUSTOM }));
 FAKE(fake_raiser, .raises = FAKE_RAISES("SEGMENT_LOSTT"));
+FAKE(fake_unlifted,
+     .excludes = FAKE_RELATIONS({ "integrity", "no", .unless = "sure" }));
 FAKE(fake_reasonless, .needs = FAKE_RELATIONS({ "driver", NULL }));
 FAKE(fake_timer,
      .timers = (const struct nopal_timer[]){ { "late", NULL }, { 0 } });
@@ -224,6 +226,7 @@ static void test_the_rest(void **state)
 	refused(&fake_custom, "events.def lacks");
 	refused(&fake_raiser, "SEGMENT_LOSTT");
 	refused(&fake_reasonless, "has no reason");
+	refused(&fake_unlifted, "is lifted by what is not there");
 	refused(&fake_timer, "has no handler");
 }
 

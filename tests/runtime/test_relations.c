@@ -16,6 +16,19 @@ FAKE(f_status_a, .provides = FAKE_ROLES({ "f_status", true }),
      .needs = FAKE_RELATIONS({ "f_deep", "it is deep" }));
 FAKE(f_below, .provides = FAKE_ROLES({ "f_deep", false }));
 FAKE(f_enemy, .excludes = FAKE_RELATIONS({ "f_status", "they fight" }));
+struct f_wary_parameters {
+	int64_t sure;
+};
+FAKE(f_wary,
+     .excludes = FAKE_RELATIONS({ "f_status", "it may hurt", "sure" },
+				{ "f_deep", "it does hurt" }),
+     .parameters_size = sizeof(struct f_wary_parameters),
+     .parameters = (const struct nopal_parameter[]){
+	     { .name = "sure",
+	       .unit = NOPAL_SWITCH,
+	       .initial = "off",
+	       .doc = "it will not hurt" },
+	     { 0 } });
 FAKE(f_writer, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
 					       .access = NOPAL_WRITE }));
 FAKE(f_writer_too, .attributes = FAKE_ATTRIBUTES({ .name = "f_number",
@@ -36,7 +49,7 @@ FAKE(f_stuck, .holds = FAKE_HOLDS({ "for ever", NOPAL_SEND }));
 static const struct nopal_microprotocol *const fakes[] = {
 	&f_needy,  &f_status_b,	  &f_status_a, &f_below,    &f_enemy,
 	&f_writer, &f_writer_too, &f_reader,   &f_optional, &f_numbers,
-	&f_share,  &f_use,	  &f_stuck,    NULL,
+	&f_share,  &f_use,	  &f_stuck,    &f_wary,	    NULL,
 };
 
 static int add_fakes(void **state)
@@ -85,11 +98,18 @@ static void test_layers_need_driver_and_segments(void **state)
 
 static void test_conflicts(void **state)
 {
+	struct composing composing;
+
 	(void)state;
 	bad("f_enemy {}\nf_status_b {}", 3,
 	    "f_enemy and f_status_b exclude each other: they fight",
 	    "remove f_enemy or f_status_b");
 	bad("f_status_b {}\nf_enemy {}", 3, "exclude each other", "remove");
+	bad("f_wary {}\nf_status_b {}", 3, "it may hurt",
+	    ", or set f_wary.sure = on");
+	composing = good("f_wary { sure = on } f_status_b {}");
+	done(&composing);
+	bad("f_below {}\nf_wary { sure = on }", 3, "it does hurt", "remove");
 	bad("f_status_b {}\nf_status_a {} f_below {}", 3,
 	    "both provide f_status", "keep one of f_status_b, f_status_a");
 }
