@@ -6,6 +6,8 @@
  * Differs:   what was sent in one turn leaves together at its end; a message
  *            waits longer for company only where `delay` says so.  A message
  *            that one datagram cannot carry is refused when it is sent.
+ *            Compressed messages share no segment with others, for the attribute
+ *            that tells them apart is the segment's.
  * Needs:     message_numbers.
  * Provides:  message_segments (exclusive).
  * Excludes:  nothing.
@@ -27,9 +29,15 @@ struct coalesce_parameters {
 	int64_t delay_ns;
 };
 
-enum { COALESCE_MESSAGE, COALESCE_FIRST, COALESCE_NEXT }; /* attributes */
-enum { COALESCE_UNMET };				  /* shared variables */
-enum { COALESCE_FLUSH };				  /* timers */
+/* attributes */
+enum {
+	COALESCE_MESSAGE,
+	COALESCE_FIRST,
+	COALESCE_NEXT,
+	COALESCE_COMPRESSED,
+};
+enum { COALESCE_UNMET }; /* shared variables */
+enum { COALESCE_FLUSH }; /* timers */
 
 enum {
 	COALESCE_MESSAGES = 256,  /* in one segment at most */
@@ -39,7 +47,8 @@ enum {
 struct coalesce {
 	struct nopal_buffer *buffer; /* being filled, or NULL */
 	struct nopal_writer writer;
-	uint32_t count; /* messages in it */
+	uint32_t count;	     /* messages in it */
+	uint64_t compressed; /* are they? */
 	struct nopal_handle message[COALESCE_MESSAGES];
 };
 
@@ -137,18 +146,21 @@ static bool coalesce_prepare(struct nopal_session *session,
 }
 
 /* Adds the message whole or not at all. */
-static bool coalesce_add(struct coalesce *self,
+static bool coalesce_add(struct coalesce *self, const struct nopal_part *part,
 			 const struct nopal_message *message)
 {
+	uint64_t compressed = nopal_get(message, part, COALESCE_COMPRESSED);
 	struct nopal_writer writer = self->writer;
 
-	if (self->count == COALESCE_MESSAGES)
+	if (self->count == COALESCE_MESSAGES ||
+	    (self->count && self->compressed != compressed))
 		return false;
 	nopal_write_varint(&writer, message->length);
 	nopal_write_bytes(&writer, message->one.bytes, message->length);
 	if (writer.full)
 		return false;
 	self->writer = writer;
+	self->compressed = compressed;
 	self->message[self->count++] = message->handle;
 	return true;
 }
@@ -163,10 +175,11 @@ static enum nopal_verdict coalesce_on_from_user(struct nopal_session *session,
 
 	/* The message has its number: it takes its place before the full
 	 * segment goes, for its going may send more. */
-	if (!coalesce_prepare(session, self) || !coalesce_add(self, message)) {
+	if (!coalesce_prepare(session, self) ||
+	    !coalesce_add(self, part, message)) {
 		full = coalesce_end(session, part);
 		if (!coalesce_prepare(session, self) ||
-		    !coalesce_add(self, message))
+		    !coalesce_add(self, part, message))
 			return coalesce_break(session);
 	}
 	if (set->delay_ns && self->count == 1)
@@ -326,6 +339,9 @@ const struct nopal_microprotocol nopal_coalesce = {
 					    .access = NOPAL_WRITE,
 					    .doc = "one past the last number "
 						   "that it covers" },
+			[COALESCE_COMPRESSED] = { .name = "compressed",
+						  .access =
+							  NOPAL_READ_OPTIONAL },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compression -- messages travel shorter where they can.
+ *
+ * Each message is compressed by itself: none waits for another, and any may be
+ * lost.  What would not become shorter travels as it is.
+ *
+ * Nothing that arrives is believed: the length that a message claims is refused
+ * above `most`, and above what its bytes could stand for; and so is one whose
+ * bytes are anything but the compressed form of exactly that length.  Such a
+ * message is discarded, and counted as that.
+ *
+ * Paper:     none: in Cactus a service of its own, data compression.
+ * Differs:   no dictionary, and no memory of earlier messages.
+ * Needs:     nothing.
+ * Provides:  compression (exclusive).
+ * Excludes:  confidentiality: how short a secret became tells what stands beside
+ *            it (CRIME), unless `single_secret` says that nobody but the owner of
+ *            the secret writes there.
+ * Handles:   MSG_FROM_USER, MSG_TO_USER.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      compressed, 1 byte, on data: 1, the message is its length (varint)
+ *            and its compressed form; 0, it is as it was sent.
+ * Shares:    reads reliability_unmet (optional, 0): 1, no memory for a message
+ *            breaks the session.
+ * Parameters: algorithm (default zstd): or lz4: less work, less shortened;
+ *            level (default 1): of effort, to 19 for zstd, to 12 for lz4;
+ *            least (default 64B): shorter messages are left alone;
+ *            most (default 16MiB): longer ones are left alone, and refused;
+ *            single_secret (default off): nobody can put text of his own beside
+ *            a secret, and see how long the message became.
+ *
+ * Whoever counts what the receiver holds counts the compressed form.
+ */
+#include "microprotocol.h"
+
+#include "codec.h"
+
+enum { COMPRESSION_ZSTD, COMPRESSION_LZ4 };	      /* algorithms */
+enum { COMPRESSION_COMPRESSED };		      /* attributes */
+enum { COMPRESSION_UNMET };			      /* shared variables */
+enum { COMPRESSION_AS_IT_WAS, COMPRESSION_SQUEEZED }; /* values on the wire */
+
+struct compression_parameters {
+	int64_t algorithm;
+	int64_t level;
+	int64_t least;
+	int64_t most;
+	int64_t single_secret;
+};
+
+struct compression {
+	struct nopal__codec_memory memory;
+};
+
+static const struct nopal__codec *
+compression_codec(const struct compression_parameters *set)
+{
+	return set->algorithm == COMPRESSION_LZ4 ? &nopal__codec_lz4
+						 : &nopal__codec_zstd;
+}
+
+/* ------------------------------------------------------------------- shorter */
+
+/* Length and compressed form of the message into `body`, which has room for less
+ * than the message itself. */
+static bool compression_squeeze(struct nopal_session *session,
+				const struct nopal_part *part,
+				const struct nopal_message *message,
+				struct nopal_body *body)
+{
+	const struct compression_parameters *set = nopal_parameters(part);
+	struct compression *self = nopal_state(session, part);
+	struct nopal_writer writer = {
+		.start = body->buffer->bytes,
+		.at = body->buffer->bytes,
+		.end = body->buffer->bytes + message->length - 1,
+	};
+	size_t bytes;
+
+	nopal_write_varint(&writer, message->length);
+	if (writer.full)
+		return false;
+	bytes = compression_codec(set)->squeeze(
+		session, &self->memory, (int)set->level, message->one.bytes,
+		message->length, writer.at, (size_t)(writer.end - writer.at));
+	body->bytes = writer.start;
+	body->length = (uint32_t)((size_t)(writer.at - writer.start) + bytes);
+	return bytes != 0;
+}
+
+static enum nopal_verdict
+compression_on_from_user(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_message *message)
+{
+	const struct compression_parameters *set = nopal_parameters(part);
+	struct nopal_body body = { 0 };
+
+	nopal_set(message, part, COMPRESSION_COMPRESSED, COMPRESSION_AS_IT_WAS);
+	if (message->length < (uint64_t)set->least ||
+	    message->length > (uint64_t)set->most)
+		return NOPAL_CONTINUE;
+	body.buffer = nopal_body_buffer(session, (uint32_t)message->length);
+	if (!body.buffer)
+		return NOPAL_CONTINUE;
+	if (!compression_squeeze(session, part, message, &body))
+		nopal_buffer_unref(body.buffer);
+	else if (nopal_message_replace(session, message, body))
+		nopal_set(message, part, COMPRESSION_COMPRESSED,
+			  COMPRESSION_SQUEEZED);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------------------ as it was */
+
+/* The bytes of the message in one piece; a reference of the caller's. */
+static bool compression_gather(struct nopal_session *session,
+			       const struct nopal_message *message,
+			       struct nopal_body *ret_body)
+{
+	struct nopal_writer writer;
+
+	*ret_body = message->fragment[0];
+	if (message->fragments == 1) {
+		nopal_buffer_ref(ret_body->buffer);
+		return true;
+	}
+	ret_body->buffer =
+		nopal_body_buffer(session, (uint32_t)message->length);
+	if (!ret_body->buffer)
+		return false;
+	ret_body->bytes = ret_body->buffer->bytes;
+	ret_body->length = (uint32_t)message->length;
+	writer = (struct nopal_writer){
+		.start = ret_body->buffer->bytes,
+		.at = ret_body->buffer->bytes,
+		.end = ret_body->buffer->bytes + message->length,
+	};
+	for (uint32_t i = 0; i < message->fragments; i++)
+		nopal_write_bytes(&writer, message->fragment[i].bytes,
+				  message->fragment[i].length);
+	return true;
+}
+
+/* The length that the message claims; 0: not to be believed. */
+static uint32_t compression_claim(const struct compression_parameters *set,
+				  struct nopal_reader *reader)
+{
+	uint64_t claim = nopal_read_varint(reader);
+	uint64_t could = nopal_read_left(reader) *
+			 compression_codec(set)->most_expansion;
+
+	if (reader->bad || claim > (uint64_t)set->most || claim > could)
+		return 0;
+	return (uint32_t)claim;
+}
+
+enum compression_outcome {
+	COMPRESSION_DONE,
+	COMPRESSION_NONSENSE,
+	COMPRESSION_NO_MEMORY,
+};
+
+static enum compression_outcome
+compression_expand(struct nopal_session *session, const struct nopal_part *part,
+		   struct nopal_message *message, struct nopal_reader reader)
+{
+	const struct compression_parameters *set = nopal_parameters(part);
+	struct compression *self = nopal_state(session, part);
+	struct nopal_body body = { .length = compression_claim(set, &reader) };
+
+	if (!body.length)
+		return COMPRESSION_NONSENSE;
+	body.buffer = nopal_body_buffer(session, body.length);
+	if (!body.buffer)
+		return COMPRESSION_NO_MEMORY;
+	body.bytes = body.buffer->bytes;
+	if (!compression_codec(set)->expand(session, &self->memory, reader.at,
+					    nopal_read_left(&reader),
+					    body.buffer->bytes, body.length)) {
+		nopal_buffer_unref(body.buffer);
+		return COMPRESSION_NONSENSE;
+	}
+	return nopal_message_replace(session, message, body)
+		       ? COMPRESSION_DONE
+		       : COMPRESSION_NO_MEMORY;
+}
+
+static enum compression_outcome compression_undo(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_message *message)
+{
+	struct nopal_body body;
+	enum compression_outcome outcome;
+
+	if (nopal_get(message, part, COMPRESSION_COMPRESSED) !=
+	    COMPRESSION_SQUEEZED)
+		return COMPRESSION_NONSENSE;
+	if (!compression_gather(session, message, &body))
+		return COMPRESSION_NO_MEMORY;
+	outcome = compression_expand(
+		session, part, message,
+		(struct nopal_reader){ .at = body.bytes,
+				       .end = body.bytes + body.length });
+	nopal_buffer_unref(body.buffer);
+	return outcome;
+}
+
+static enum nopal_verdict compression_on_to_user(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_message *message)
+{
+	enum compression_outcome outcome;
+
+	if (nopal_get(message, part, COMPRESSION_COMPRESSED) ==
+	    COMPRESSION_AS_IT_WAS)
+		return NOPAL_CONTINUE;
+	outcome = compression_undo(session, part, message);
+	if (outcome == COMPRESSION_DONE)
+		return NOPAL_CONTINUE;
+	nopal_message_discard(session, message);
+	if (outcome == COMPRESSION_NO_MEMORY &&
+	    nopal_shared(session, part, COMPRESSION_UNMET))
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room for a message that arrived");
+	return NOPAL_STOP;
+}
+
+/* ---------------------------------------------------------------- declarations */
+
+static void compression_rest(struct nopal_session *session,
+			     const struct nopal_part *part)
+{
+	const struct compression_parameters *set = nopal_parameters(part);
+	struct compression *self = nopal_state(session, part);
+
+	compression_codec(set)->rest(session, &self->memory);
+}
+
+static void compression_validate(const void *parameters,
+				 struct nopal_problems *problems)
+{
+	const struct compression_parameters *set = parameters;
+	const struct nopal__codec *codec = compression_codec(set);
+
+	if (!codec->built)
+		nopal_problem(problems, "algorithm",
+			      "this nopal was built without it",
+			      "take the other one, or build with libzstd and "
+			      "liblz4");
+	else if (set->level > codec->most_level)
+		nopal_problem(problems, "level",
+			      "the algorithm has no such level",
+			      "at most 19 for zstd, 12 for lz4");
+}
+
+static const struct nopal_parameter compression_table[] = {
+	{ .name = "algorithm",
+	  .unit = NOPAL_WORD,
+	  .offset = offsetof(struct compression_parameters, algorithm),
+	  .initial = "zstd",
+	  .choices = "zstd|lz4",
+	  .wire = true,
+	  .doc = "how: zstd shortens more, lz4 works less" },
+	{ .name = "level",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct compression_parameters, level),
+	  .initial = "1",
+	  .least = "1",
+	  .most = "19",
+	  .doc = "of effort, to 19 for zstd, to 12 for lz4" },
+	{ .name = "least",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct compression_parameters, least),
+	  .initial = "64B",
+	  .least = "1B",
+	  .most = "1GiB",
+	  .doc = "shorter messages are left alone" },
+	{ .name = "most",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct compression_parameters, most),
+	  .initial = "16MiB",
+	  .least = "1B",
+	  .most = "1GiB",
+	  .wire = true,
+	  .doc = "longer messages are left alone, and refused" },
+	{ .name = "single_secret",
+	  .unit = NOPAL_SWITCH,
+	  .offset = offsetof(struct compression_parameters, single_secret),
+	  .initial = "off",
+	  .doc = "nobody can put text of his own beside a secret" },
+	{ 0 },
+};
+
+static const struct nopal_binding compression_bindings[] = {
+	NOPAL_ON(MSG_FROM_USER, compression_on_from_user,
+		 .before = "message_segments"),
+	NOPAL_ON(MSG_TO_USER, compression_on_to_user),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_compression = {
+	.abi = NOPAL_ABI,
+	.name = "compression",
+	.family = "compression",
+	.summary = "messages travel shorter where they can",
+	.provides =
+		(const struct nopal_role[]){ { "compression", true }, { 0 } },
+	.excludes =
+		(const struct nopal_relation[]){
+			{ "confidentiality",
+			  "how short a message became tells of its secrets",
+			  .unless = "single_secret" },
+			{ 0 } },
+	.parameters_size = sizeof(struct compression_parameters),
+	.parameters = compression_table,
+	.validate = compression_validate,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[COMPRESSION_COMPRESSED] = { .name = "compressed",
+						     .access = NOPAL_WRITE,
+						     .wire_bytes = 1,
+						     .kinds = NOPAL_DATA,
+						     .doc = "1: a length and "
+							    "the compressed "
+							    "form" },
+			{ 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[COMPRESSION_UNMET] = { "reliability_unmet",
+						NOPAL_READ_OPTIONAL, 0,
+						"1: no memory for a message "
+						"breaks the session" },
+			{ 0 } },
+	.bindings = compression_bindings,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct compression),
+	.rest = compression_rest,
+};
