@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * header_compression -- what the peer can tell from earlier headers does not
+ * travel.
+ *
+ * A context says of each field how it follows: it is constant; it moves with the
+ * anchor (the first serial field: the packet number, or what stands for it); it is
+ * near that, and its low byte travels; or it is spelled out.  A header has one of
+ * four forms, in the upper 2 bits of its first byte; the lower 6 are the context.
+ *
+ *   0 plain    all fields
+ *   1 defines  masks of the fields that move, that are spelled (both: near), and
+ *              that stray, 1 byte each; the anchor; what the context foretells of
+ *              each field here; then as behind the mask of form 3
+ *   2 compact  low 2 bytes of the anchor; what is spelled
+ *   3 strayed  the same, behind the anchor a mask of fields that are not as
+ *              foretold; they are spelled out
+ *
+ * Each definition has its context's state at its own anchor, so any of them will
+ * do, and what was lost, late, or came twice does no harm.  The sender relies on a
+ * context when a datagram that defined it was acknowledged, or, where no ack ever
+ * came, `repeat` have left.  What leaves again defines, and so does one of four,
+ * then one of eight, up to one of `refresh`: a peer that lost its contexts, or all
+ * that began them, learns them.  Where fields keep straying a new context begins,
+ * in which those are near, or spelled; the one before serves until it is known.
+ * An unknown context is a malformed datagram.
+ *
+ * Paper:     none: in the manner of RFC 5795 (ROHC), with contexts of its own.
+ * Differs:   no modes, no feedback of its own, no table of headers known before.
+ * Needs:     nothing.
+ * Provides:  data_format (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_RECEIVED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      the fields of data as above; nothing of its own.
+ * Shares:    nothing.
+ * Parameters: repeat (default 8): definitions after which a context is relied
+ *            on unacknowledged;
+ *            refresh (default 64): in the end a datagram of so many defines.
+ */
+#include "microprotocol.h"
+
+#include "header_context.h"
+
+enum { HEADER_COMPRESSION_DEFINED }; /* attributes */
+enum {
+	HEADER_COMPRESSION_STRAY_COST = 4, /* what a stray adds to the debt */
+	HEADER_COMPRESSION_DEBT = 24, /* beyond it, a context is given up */
+	HEADER_COMPRESSION_SHARE =
+		4, /* one of so many defines the next context */
+};
+
+struct header_compression_parameters {
+	int64_t repeat;
+	int64_t refresh;
+};
+
+struct header_compression {
+	struct header_context ring[HEADER_RING];
+	struct header_context known, next; /* we send by these */
+	uint64_t last[HEADER_FIELDS];	   /* header that left */
+	uint8_t last_id;
+	uint8_t fickle; /* mask of the fields that strayed too often */
+	uint32_t debt;
+	uint32_t told;	   /* definitions of `next` */
+	uint32_t since;	   /* departures since the last definition */
+	bool acknowledged; /* somebody tells what arrived */
+	uint32_t often;	   /* one of so many defines `known` anew */
+};
+
+/* A context that begins with this header. */
+static void header_compression_begin(struct header_compression *self,
+				     const struct header_fields *all,
+				     const struct nopal_segment *segment)
+{
+	struct header_context *next = &self->next;
+
+	self->last_id = (self->last_id + 1) & HEADER_ID;
+	*next = (struct header_context){
+		.anchor = nopal__header_anchor(all, segment),
+		.id = self->last_id,
+		.spelled = self->fickle & all->mask,
+		.live = true,
+	};
+	for (unsigned f = 0; f < all->foretold; f++) {
+		next->base[f] = nopal__header_value(all, segment, f);
+		if (header_in(all->mask, f) && all->field[f].serial &&
+		    next->base[f] != self->last[f])
+			next->moving |= (uint8_t)(1u << f);
+	}
+	self->debt = self->told = 0;
+	/* Its place at the receiver is the new one's. */
+	if (((self->last_id - self->known.id) & HEADER_ID) >= HEADER_RING)
+		self->known.live = false;
+}
+
+/* Gives up contexts that are of no more use, and begins others. */
+static void header_compression_review(struct header_compression *self,
+				      const struct header_fields *all,
+				      const struct nopal_segment *segment)
+{
+	const struct header_context *newest =
+		self->next.live ? &self->next : &self->known;
+	uint8_t strays;
+
+	if (nopal__header_away(all, &self->known, segment) >= HEADER_REACH)
+		self->known.live = false;
+	if (!newest->live ||
+	    nopal__header_away(all, newest, segment) >= HEADER_RENEW) {
+		self->fickle = 0;
+		header_compression_begin(self, all, segment);
+		return;
+	}
+	if (segment->departures > 1)
+		return; /* it is out of its place, which says nothing */
+	strays = nopal__header_strays(all, newest, segment);
+	if (strays)
+		self->debt += HEADER_COMPRESSION_STRAY_COST;
+	else if (self->debt)
+		self->debt--;
+	if (self->debt > HEADER_COMPRESSION_DEBT) {
+		self->fickle |= strays;
+		header_compression_begin(self, all, segment);
+	}
+}
+
+/* What is relied on from now on. */
+static void header_compression_promote(struct header_compression *self)
+{
+	self->known = self->next;
+	self->next.live = false;
+	self->often = HEADER_COMPRESSION_SHARE;
+}
+
+/* Notes that the segment has defined the next context. */
+static void header_compression_tell(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    const struct nopal_segment *segment)
+{
+	const struct header_compression_parameters *set =
+		nopal_parameters(part);
+	struct header_compression *self = nopal_state(session, part);
+	struct nopal_segment *own =
+		nopal_segment_find(session, segment->handle);
+
+	if (own)
+		nopal_set(own, part, HEADER_COMPRESSION_DEFINED,
+			  self->next.id + 1u);
+	if (++self->told >= set->repeat && !self->acknowledged)
+		header_compression_promote(self);
+}
+
+static bool header_compression_may_define(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  const struct nopal_segment *segment)
+{
+	struct header_compression *self = nopal_state(session, part);
+	uint32_t often =
+		self->next.live ? HEADER_COMPRESSION_SHARE : self->often;
+
+	return !self->known.live || segment->departures > 1 ||
+	       ++self->since >= often;
+}
+
+static void header_compression_pack(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    const struct nopal_segment *segment,
+				    struct nopal_writer *writer)
+{
+	const struct header_compression_parameters *set =
+		nopal_parameters(part);
+	struct header_compression *self = nopal_state(session, part);
+	struct header_fields all = nopal__header_fields(session);
+	const struct header_context *newest;
+
+	header_compression_review(self, &all, segment);
+	newest = self->next.live ? &self->next : &self->known;
+	if (!header_compression_may_define(session, part, segment)) {
+		nopal__header_compact(&all, &self->known, segment, writer);
+	} else if (nopal__header_define(&all, newest, segment, writer)) {
+		self->since = 0;
+		if (self->next.live)
+			header_compression_tell(session, part, segment);
+		else if (self->often < (uint32_t)set->refresh)
+			self->often *= 2;
+	} else {
+		nopal__header_plain(&all, segment, writer);
+	}
+	for (unsigned f = 0; f < all.foretold; f++)
+		self->last[f] = nopal__header_value(&all, segment, f);
+}
+
+/* Where it left once, this departure is the one that arrived. */
+static enum nopal_verdict
+header_compression_on_received(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_segment *segment)
+{
+	struct header_compression *self = nopal_state(session, part);
+
+	self->acknowledged = true;
+	if (self->next.live && segment->departures == 1 &&
+	    nopal_get(segment, part, HEADER_COMPRESSION_DEFINED) ==
+		    self->next.id + 1u)
+		header_compression_promote(self);
+	return NOPAL_CONTINUE;
+}
+
+static bool header_compression_unpack(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      struct nopal_segment *segment,
+				      struct nopal_reader *reader)
+{
+	struct header_compression *self = nopal_state(session, part);
+
+	return nopal__header_read(session, self->ring, segment, reader);
+}
+
+static const struct nopal_parameter header_compression_table[] = {
+	{ .name = "repeat",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct header_compression_parameters, repeat),
+	  .initial = "8",
+	  .least = "1",
+	  .most = "255",
+	  .doc = "definitions after which a context is relied on "
+		 "unacknowledged" },
+	{ .name = "refresh",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct header_compression_parameters, refresh),
+	  .initial = "64",
+	  .least = "1",
+	  .most = "65535",
+	  .doc = "a datagram of so many defines" },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_header_compression = {
+	.abi = NOPAL_ABI,
+	.name = "header_compression",
+	.family = "format",
+	.summary =
+		"what the peer can tell from earlier headers does not travel",
+	.provides =
+		(const struct nopal_role[]){ { "data_format", true }, { 0 } },
+	.parameters_size = sizeof(struct header_compression_parameters),
+	.parameters = header_compression_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[HEADER_COMPRESSION_DEFINED] = { .name = "defined_"
+								 "context",
+							 .access = NOPAL_WRITE,
+							 .doc = "that its "
+								"departure "
+								"defined, and "
+								"1" },
+			{ 0 } },
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(SEGMENT_RECEIVED,
+				 header_compression_on_received),
+			{ 0 } },
+	.state_size = sizeof(struct header_compression),
+	.format =
+		&(const struct nopal_format){
+			.bytes = HEADER_HEAD + HEADER_BEHIND,
+			.pack = header_compression_pack,
+			.unpack = header_compression_unpack },
+};

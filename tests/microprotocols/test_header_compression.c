@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A header is decoded as it was sent, or its datagram is dropped; and headers are
+ * much shorter than without.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../microprotocols/format/header_context.h"
+#include "capture.h"
+
+#define BULK "extends = \"bulk\"\n"
+#define AUDIO                                                                  \
+	"transport_driver {}\nresize {}\nsequenced_messages {}\n"              \
+	"sequenced_segments {}\npositive_ack {}\nlossy_fifo {}\nchecksum {}\n"
+/* Nobody says what arrived. */
+#define MUTE                                                                   \
+	"transport_driver {}\nfixed_size {}\nsequenced_messages {}\n"          \
+	"lossy_fifo {}\nchecksum {}\n"
+#define REPAIRED   "extends = \"ctp_audio\"\n"
+#define COMPRESSED "header_compression {}\n"
+
+/* ------------------------------------------------------------------- what is seen */
+
+enum { BODIES = 4096, HEADERS = 64, SEEN = 8192 };
+
+static struct sent {
+	uint64_t header[HEADERS]; /* of one body: hashes, one a departure */
+	unsigned count;
+} sent[BODIES];
+
+static struct noted {
+	uint64_t departures, body_bytes;      /* of data */
+	uint64_t datagrams, datagram_bytes;   /* of data, to the acceptor */
+	uint64_t decoded, wrong;	      /* headers that arrived */
+	uint64_t delivered[SEEN], deliveries; /* first words of messages */
+} noted;
+
+/* What a body is: its first word, and how long it is. */
+static uint32_t body_of(const struct nopal_segment *segment)
+{
+	uint64_t words[2] = { 0, segment->body.length };
+	struct nopal_hash hash;
+
+	memcpy(words, segment->body.bytes,
+	       segment->body.length < 8 ? segment->body.length : 8);
+	nopal_hash_init(&hash);
+	nopal_hash_update(&hash, words, sizeof(words));
+	return (uint32_t)(nopal_hash_final(&hash) % BODIES);
+}
+
+static uint64_t header_of(const struct nopal_session *session,
+			  const struct nopal_segment *segment)
+{
+	unsigned count;
+	const struct nopal_field *field = nopal_data_fields(session, &count);
+	struct nopal_hash hash;
+
+	nopal_hash_init(&hash);
+	for (unsigned i = 0; i < count; i++)
+		nopal_hash_update(&hash, &segment->attribute[field[i].slot],
+				  sizeof(uint64_t));
+	return nopal_hash_final(&hash);
+}
+
+static enum nopal_verdict note_on_send(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       struct nopal_segment *segment)
+{
+	struct sent *one = &sent[body_of(segment)];
+
+	(void)part;
+	if (!nopal_session_is_opener(session))
+		return NOPAL_CONTINUE;
+	noted.departures++;
+	noted.body_bytes += segment->body.length;
+	one->header[one->count++ % HEADERS] = header_of(session, segment);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict note_on_arrival(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *segment)
+{
+	const struct sent *one = &sent[body_of(segment)];
+	uint64_t header = header_of(session, segment);
+
+	(void)part;
+	if (nopal_session_is_opener(session))
+		return NOPAL_CONTINUE;
+	if (segment->packet_number == 0 &&
+	    nopal_session_counters(session)->segments_rebuilt)
+		return NOPAL_CONTINUE; /* redundancy made it, it never left */
+	noted.decoded++;
+	for (unsigned i = 0; i < one->count && i < HEADERS; i++)
+		if (one->header[i] == header)
+			return NOPAL_CONTINUE;
+	noted.wrong++;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict note_on_to_user(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_message *message)
+{
+	uint64_t word = 0;
+
+	(void)part;
+	if (nopal_session_is_opener(session))
+		return NOPAL_CONTINUE;
+	nopal_message_copy(message, 0, &word, sizeof(word));
+	noted.delivered[noted.deliveries++ % SEEN] = word;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding first_bindings[] = {
+	NOPAL_ON(SEGMENT_FROM_NET, note_on_arrival),
+	NOPAL_ON(MSG_TO_USER, note_on_to_user),
+	{ 0 },
+};
+static const struct nopal_binding last_bindings[] = {
+	NOPAL_ON(SEND_SEGMENT, note_on_send),
+	{ 0 },
+};
+/* By their names they run before all others and behind them. */
+static const struct nopal_microprotocol a_note = {
+	.abi = NOPAL_ABI,
+	.name = "a_note",
+	.family = "check",
+	.summary = "notes headers that arrive",
+	.bindings = first_bindings,
+	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
+};
+static const struct nopal_microprotocol z_note = {
+	.abi = NOPAL_ABI,
+	.name = "z_note",
+	.family = "check",
+	.summary = "notes headers that leave",
+	.bindings = last_bindings,
+	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
+};
+
+static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
+		const struct nopal_address *to, const uint8_t *bytes,
+		size_t length)
+{
+	uint8_t kind = bytes[0] & (NOPAL_KIND_ROOM - 1);
+
+	(void)user, (void)now_ns, (void)from;
+	if (to->port != 2000 ||
+	    (kind != NOPAL_KIND_DATA && kind != NOPAL_KIND_DATA_OPENING))
+		return;
+	noted.datagrams++;
+	noted.datagram_bytes += length;
+}
+
+static struct rig rig;
+
+static void begin(const char *config, const char *more, const char *link,
+		  uint64_t seed)
+{
+	char text[1024];
+
+	memset(&noted, 0, sizeof(noted));
+	memset(sent, 0, sizeof(sent));
+	rig_add(&a_note);
+	rig_add(&z_note);
+	snprintf(text, sizeof(text), "%sa_note {}\nz_note {}\n%s", config,
+		 more);
+	rig_open(&rig, text,
+		 &(struct rig_options){ .link = link, .seed = seed });
+	nopal_sim_tap(rig.world, tap, NULL);
+}
+
+static void end(void)
+{
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	assert_int_equal(noted.wrong, 0);
+	rig_close(&rig);
+}
+
+/* One message with its number as its first word. */
+static void send_one(uint64_t number, size_t length)
+{
+	static uint8_t bytes[100000];
+
+	for (size_t i = 0; i < length; i += sizeof(number)) {
+		uint64_t word = number << 20 | i;
+
+		memcpy(bytes + i, &word,
+		       length - i < sizeof(word) ? length - i : sizeof(word));
+	}
+	for (int waited = 0;
+	     nopal_send(rig.opener.session, bytes, length, 0) != 0; waited++) {
+		assert_true(waited < 100000);
+		rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	}
+}
+
+/* One every 20 ms, as sound is. */
+static void send_sound(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		send_one(i, 160);
+		rig_run(&rig, 20 * NOPAL_MILLISECOND);
+	}
+}
+
+static void send_files(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		send_one(i, 60000);
+}
+
+typedef void work(unsigned count);
+
+static struct noted run(const char *config, const char *more, const char *link,
+			uint64_t seed, work *work, unsigned count)
+{
+	begin(config, more, link, seed);
+	work(count);
+	end();
+	return noted;
+}
+
+/* --------------------------------------------------------------- shorter, and equal */
+
+/* Hundredths of a byte: all but the body, of a datagram with data. */
+static uint64_t mean_header(const struct noted *seen)
+{
+	return (seen->datagram_bytes * 100 -
+		seen->body_bytes * 100 * seen->datagrams / seen->departures) /
+	       seen->datagrams;
+}
+
+static void expect_equal(const struct noted *plain, const struct noted *shorter)
+{
+	assert_int_equal(shorter->deliveries, plain->deliveries);
+	assert_memory_equal(shorter->delivered, plain->delivered,
+			    sizeof(plain->delivered));
+}
+
+struct saving {
+	const char *name, *config, *link;
+	work *work;
+	unsigned count;
+	uint64_t most;	 /* of the fields' bytes there are left, in percent */
+	uint64_t fields; /* their bytes */
+};
+
+static const struct saving savings[] = {
+	{ "sound", AUDIO, "delay 20ms", send_sound, 1000, 35, 14 },
+	{ "sound, mute", MUTE, "delay 20ms", send_sound, 1000, 90, 4 },
+	{ "sound, lost", AUDIO, "delay 20ms loss 2%", send_sound, 1000, 50,
+	  14 },
+	{ "sound, repaired", REPAIRED, "delay 20ms", send_sound, 1000, 60, 17 },
+	{ "files", BULK, "rate 20mbit delay 10ms", send_files, 60, 70, 10 },
+	{ "files, lost", BULK, "rate 20mbit delay 10ms loss 1%", send_files, 60,
+	  90, 10 },
+};
+
+static void test_headers_are_shorter(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(savings) / sizeof(*savings); i++) {
+		const struct saving *one = &savings[i];
+		struct noted plain = run(one->config, "", one->link, 3,
+					 one->work, one->count);
+		struct noted shorter = run(one->config, COMPRESSED, one->link,
+					   3, one->work, one->count);
+		uint64_t before = mean_header(&plain),
+			 after = mean_header(&shorter);
+		uint64_t fixed = before - one->fields * 100;
+
+		print_message("%s: %llu.%02llu bytes, were %llu.%02llu\n",
+			      one->name, (unsigned long long)after / 100,
+			      (unsigned long long)after % 100,
+			      (unsigned long long)before / 100,
+			      (unsigned long long)before % 100);
+		assert_true((after - fixed) <= one->fields * one->most);
+		if (!strstr(one->link, "loss") || one->work == send_files)
+			expect_equal(&plain, &shorter);
+	}
+}
+
+/* Nothing is heard of the other side, and of each datagram so many are lost: what
+ * is delivered is the same. */
+static void test_what_is_delivered_is_the_same_under_loss(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		static const char link[] = "delay 30ms 15ms loss 10%";
+		struct noted plain, shorter;
+
+		plain = run(MUTE, "", link, seed, send_sound, 300);
+		shorter = run(MUTE, COMPRESSED, link, seed, send_sound, 300);
+		expect_equal(&plain, &shorter);
+		plain = run(AUDIO, "", link, seed, send_sound, 300);
+		shorter = run(AUDIO, COMPRESSED, link, seed, send_sound, 300);
+		expect_equal(&plain, &shorter);
+	}
+}
+
+/* ---------------------------------------------------- as it was sent, or not at all */
+
+static void test_decoded_as_sent_on_bad_networks(void **state)
+{
+	static const char *const configs[] = { BULK, AUDIO, MUTE, REPAIRED };
+	static const char *const links[] = {
+		"delay 10ms 10ms loss 10% duplicate 10%",
+		"delay 5ms 80ms loss 30%",
+		"rate 2mbit delay 20ms 5ms loss 3% duplicate 3% limit 20",
+	};
+	static const char *const how[] = {
+		COMPRESSED,
+		"header_compression { repeat = 1 refresh = 1000 }\n",
+		"header_compression { repeat = 255 refresh = 2 }\n"
+	};
+
+	uint64_t decoded = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 36; seed++) {
+		bool files = seed % 4 == 0;
+		begin(configs[seed % 4], how[seed % 3], links[seed / 12],
+		      seed + 1);
+		if (files)
+			send_files(8);
+		else
+			send_sound(400);
+		end();
+		decoded += noted.decoded;
+	}
+	assert_true(decoded > 10000);
+}
+
+/* More datagrams than the low bytes of an anchor count. */
+static void test_anchors_go_round(void **state)
+{
+	(void)state;
+	begin(MUTE, COMPRESSED, "delay 1ms", 1);
+	for (uint64_t i = 0; i < 70000; i++) {
+		send_one(i, 16);
+		if (i % 64 == 0)
+			rig_run(&rig, 2 * NOPAL_MILLISECOND);
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(noted.deliveries, 70000);
+	rig_close(&rig);
+}
+
+/* The receiver forgets: what is sent again, or told anew, makes it learn. */
+static void forgets(const char *config, work *work, unsigned count)
+{
+	uint64_t malformed;
+
+	begin(config, COMPRESSED, "delay 10ms", 1);
+	work(count);
+	rig_run(&rig, 2 * NOPAL_SECOND);
+	memset(rig_state(rig.acceptor.session, "header_compression"), 0,
+	       HEADER_RING * sizeof(struct header_context));
+	work(count);
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	malformed = nopal_session_counters(rig.acceptor.session)->rx_malformed;
+	assert_true(malformed > 0);
+	assert_true(malformed <= 128);
+	assert_true(noted.deliveries + malformed >= 2 * count);
+	end();
+}
+
+static void test_a_peer_that_forgot_learns_again(void **state)
+{
+	(void)state;
+	forgets(MUTE, send_sound, 200);
+	forgets(BULK, send_files, 20);
+	assert_int_equal(noted.deliveries, 40);
+}
+
+/* ------------------------------------------------------------- cut and flipped */
+
+/* First byte and session id are not its own: a kind that ends a session would. */
+enum { HEAD = 5 };
+
+static void give_mutilated(struct capture *capture, uint32_t place)
+{
+	const struct captured *golden = &capture->datagram[place];
+	uint8_t bytes[CAPTURE_BYTES];
+
+	for (size_t length = 0; length < golden->length; length++)
+		capture_give(capture, golden->bytes, length);
+	for (size_t at = HEAD; at < golden->length; at++)
+		for (unsigned bit = 0; bit < 8; bit++) {
+			memcpy(bytes, golden->bytes, golden->length);
+			bytes[at] ^= (uint8_t)(1 << bit);
+			capture_give(capture, bytes, golden->length);
+		}
+}
+
+/* Headers of all forms, as files and sound make them. */
+static void test_cut_and_flipped_headers_are_survived(void **state)
+{
+	static struct capture capture;
+	uint64_t before;
+
+	(void)state;
+	rig_add(&a_note);
+	rig_add(&z_note);
+	capture_open(&capture,
+		     "transport_driver {}\nresize { mtu = 576B }\n"
+		     "sequenced_messages {}\nsequenced_segments {}\na_note {}\n"
+		     "header_compression { repeat = 4 refresh = 16 }\n");
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(
+			rig_send_bytes(&capture.rig, i % 5 == 4 ? 1200 : 24),
+			0);
+	rig_run(&capture.rig, NOPAL_SECOND);
+	assert_true(capture.count >= 28);
+	for (uint32_t i = 0; i < capture.count; i++) {
+		capture_pass(&capture, i);
+		give_mutilated(&capture, i);
+	}
+	assert_int_equal(capture.rig.acceptor.ended, 0);
+	nopal_sim_tap(capture.rig.world, NULL, NULL);
+	rig_change(&capture.rig, "delay 1ms");
+	before = noted.decoded;
+	for (unsigned i = 0; i < 200; i++)
+		assert_int_equal(rig_send_bytes(&capture.rig, 24), 0);
+	rig_run(&capture.rig, NOPAL_SECOND);
+	assert_true(noted.decoded - before >= 200 - 16);
+	rig_close(&capture.rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_headers_are_shorter),
+		cmocka_unit_test(test_what_is_delivered_is_the_same_under_loss),
+		cmocka_unit_test(test_decoded_as_sent_on_bad_networks),
+		cmocka_unit_test(test_anchors_go_round),
+		cmocka_unit_test(test_a_peer_that_forgot_learns_again),
+		cmocka_unit_test(test_cut_and_flipped_headers_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
