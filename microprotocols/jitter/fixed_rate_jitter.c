@@ -42,17 +42,11 @@ enum { FIXED_RATE_JITTER_DUE };	    /* timers */
 /* Numbers that lie further apart have nothing to do with each other. */
 enum { FIXED_RATE_JITTER_APART = 1 << 20 };
 
-struct fixed_rate_jitter {
-	struct playout playout;
-	uint64_t newest; /* the highest number that had a place */
-};
-
 static void fixed_rate_jitter_when_due(struct nopal_session *session,
 				       const struct nopal_part *part)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct fixed_rate_jitter *self = nopal_state(session, part);
-	struct playout *playout = &self->playout;
+	struct playout *playout = nopal_state(session, part);
 
 	playout_deliver(session, part, playout, &set->limits, session->now_ns);
 	playout_watch(session, part, FIXED_RATE_JITTER_DUE, playout,
@@ -74,36 +68,6 @@ static int64_t fixed_rate_jitter_due(const struct nopal_part *part,
 	return playout->zero_ns + apart * set->interval_ns;
 }
 
-/* Two schedules may say that a higher number is due first: it goes no earlier
- * than what waits with a lower one, and no later than what waits with a higher
- * one.  So the ring is in the order of numbers, too.  False: the number itself
- * waits there. */
-static bool fixed_rate_jitter_fit_in(const struct nopal_part *part,
-				     const struct playout *playout,
-				     struct playout_entry *entry)
-{
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	const struct playout_entry *other;
-	uint32_t place = playout->count;
-
-	while (place && playout_at(playout, &set->limits, place - 1)->number >
-				entry->number)
-		place--;
-	if (place) {
-		other = playout_at(playout, &set->limits, place - 1);
-		if (other->number == entry->number)
-			return false;
-		if (other->due_ns > entry->due_ns)
-			entry->due_ns = other->due_ns;
-	}
-	if (place < playout->count) {
-		other = playout_at(playout, &set->limits, place);
-		if (other->due_ns < entry->due_ns)
-			entry->due_ns = other->due_ns;
-	}
-	return true;
-}
-
 static void fixed_rate_jitter_drop(struct nopal_session *session,
 				   const struct nopal_part *part,
 				   struct nopal_message *message)
@@ -119,8 +83,7 @@ static bool fixed_rate_jitter_begin(struct nopal_session *session,
 				    uint64_t number)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct fixed_rate_jitter *self = nopal_state(session, part);
-	struct playout *playout = &self->playout;
+	struct playout *playout = nopal_state(session, part);
 	int64_t behind_ns = 0;
 
 	if (playout->count)
@@ -131,7 +94,7 @@ static bool fixed_rate_jitter_begin(struct nopal_session *session,
 	playout_begin(playout, &set->limits, number, session->now_ns);
 	if (playout->zero_ns < behind_ns)
 		playout->zero_ns = behind_ns;
-	return playout_fits(playout, &set->limits, playout->zero_ns,
+	return playout_fits(playout, &set->limits, number, playout->zero_ns,
 			    session->now_ns);
 }
 
@@ -141,26 +104,21 @@ static bool fixed_rate_jitter_place(struct nopal_session *session,
 				    uint64_t number, int64_t *ret_due_ns)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct fixed_rate_jitter *self = nopal_state(session, part);
-	struct playout *playout = &self->playout;
-	bool is_new = number > self->newest, fits = false;
-	int64_t due_ns = INT64_MIN, strays = playout->strays;
+	struct playout *playout = nopal_state(session, part);
+	int64_t due_ns = INT64_MIN;
+	bool fits = false;
 
 	if (playout->begun) {
 		due_ns = fixed_rate_jitter_due(part, playout, number);
-		fits = playout_fits(playout, &set->limits, due_ns,
+		fits = playout_fits(playout, &set->limits, number, due_ns,
 				    session->now_ns);
 	}
-	if (!fits && !is_new)
-		playout->strays = strays;
 	if (!playout->begun || playout->strays >= set->limits.strays) {
 		fits = fixed_rate_jitter_begin(session, part, number);
 		due_ns = playout->zero_ns;
 	}
 	if (fits)
 		playout_move(playout, number, due_ns);
-	if (fits && is_new)
-		self->newest = number;
 	*ret_due_ns = due_ns;
 	return fits;
 }
@@ -171,8 +129,7 @@ fixed_rate_jitter_on_message(struct nopal_session *session,
 			     struct nopal_message *message)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct fixed_rate_jitter *self = nopal_state(session, part);
-	struct playout *playout = &self->playout;
+	struct playout *playout = nopal_state(session, part);
 	uint64_t number = nopal_get(message, part, FIXED_RATE_JITTER_FIRST);
 	struct playout_entry entry = { .number = number,
 				       .bytes = message->length,
@@ -180,7 +137,7 @@ fixed_rate_jitter_on_message(struct nopal_session *session,
 
 	if (!fixed_rate_jitter_place(session, part, number, &entry.due_ns))
 		fixed_rate_jitter_drop(session, part, message);
-	else if (!fixed_rate_jitter_fit_in(part, playout, &entry))
+	else if (!playout_fit_in(playout, &set->limits, &entry))
 		nopal_set(message, part, FIXED_RATE_JITTER_USELESS, 1);
 	else if (!playout_add(session, playout, &set->limits, &entry))
 		fixed_rate_jitter_drop(session, part, message);
@@ -208,8 +165,7 @@ fixed_rate_jitter_on_peer_closed(struct nopal_session *session,
 				 struct nopal_session *subject)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(part);
-	struct fixed_rate_jitter *self = nopal_state(session, part);
-	struct playout *playout = &self->playout;
+	struct playout *playout = nopal_state(session, part);
 
 	(void)subject;
 	playout_deliver(session, part, playout, &set->limits, INT64_MAX);
@@ -219,9 +175,7 @@ fixed_rate_jitter_on_peer_closed(struct nopal_session *session,
 static void fixed_rate_jitter_rest(struct nopal_session *session,
 				   const struct nopal_part *part)
 {
-	struct fixed_rate_jitter *self = nopal_state(session, part);
-
-	playout_rest(session, &self->playout);
+	playout_rest(session, nopal_state(session, part));
 }
 
 static const struct nopal_parameter fixed_rate_jitter_table[] = {
@@ -288,6 +242,6 @@ const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.holds = fixed_rate_jitter_holds,
 	.timers = fixed_rate_jitter_timers,
 	.bindings = fixed_rate_jitter_bindings,
-	.state_size = sizeof(struct fixed_rate_jitter),
+	.state_size = sizeof(struct playout),
 	.rest = fixed_rate_jitter_rest,
 };

@@ -6,7 +6,11 @@
  * `zero_ns`, and any other mark as much later or earlier as it lies on the
  * sender's clock.  What waits lies in a ring by due time; it is bounded in
  * messages and bytes.  Arrivals that have no place in the schedule, one after the
- * other, begin a new one: the sender paused, or its clock jumped.
+ * other, begin a new one: the sender paused, or its clock jumped.  What is older
+ * than something that had a place is no sign of that.
+ *
+ * Where messages have numbers, nothing goes before what waits with a lower one,
+ * whatever schedules say: an order may have released both.
  *
  * A message gets its time before an order sees it: one that is delivered late
  * must not be behind its successors, which wait for the order alone.  What is
@@ -47,6 +51,7 @@ struct playout {
 	uint64_t zero_mark;
 	int64_t zero_ns;
 	uint64_t passed; /* the highest number whose time has come */
+	uint64_t newest; /* the highest that had a place */
 };
 
 static inline struct playout_entry *
@@ -79,15 +84,50 @@ static inline void playout_move(struct playout *playout, uint64_t mark,
 /* Does it come in time for `due_ns`, and not far too early? */
 static inline bool playout_fits(struct playout *playout,
 				const struct playout_limits *limits,
-				int64_t due_ns, int64_t now_ns)
+				uint64_t number, int64_t due_ns, int64_t now_ns)
 {
+	bool is_new = !number || number > playout->newest;
+
 	if (due_ns >= now_ns &&
 	    due_ns - now_ns <= limits->delay_ns + PLAYOUT_AHEAD_NS) {
 		playout->strays = 0;
+		if (is_new)
+			playout->newest = number;
 		return true;
 	}
-	playout->strays++;
+	if (is_new)
+		playout->strays++;
 	return false;
+}
+
+/* By numbers: no earlier than what waits with a lower one, and no later than what
+ * waits with a higher one.  So the ring is in the order of numbers, too.  False:
+ * the number itself waits there. */
+static inline bool playout_fit_in(const struct playout *playout,
+				  const struct playout_limits *limits,
+				  struct playout_entry *entry)
+{
+	const struct playout_entry *other;
+	uint32_t place = playout->count;
+
+	if (!entry->number)
+		return true;
+	while (place &&
+	       playout_at(playout, limits, place - 1)->number > entry->number)
+		place--;
+	if (place) {
+		other = playout_at(playout, limits, place - 1);
+		if (other->number == entry->number)
+			return false;
+		if (other->due_ns > entry->due_ns)
+			entry->due_ns = other->due_ns;
+	}
+	if (place < playout->count) {
+		other = playout_at(playout, limits, place);
+		if (other->due_ns < entry->due_ns)
+			entry->due_ns = other->due_ns;
+	}
+	return true;
 }
 
 static inline bool playout_has_room(const struct playout *playout,

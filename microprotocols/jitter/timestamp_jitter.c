@@ -5,9 +5,9 @@
  * A message has the timestamp that the application gave it, or the time of its
  * sending.  The first one is delivered `delay` after it came, and each other one
  * as much later as its timestamp says: to one tick of the clock, whatever the
- * network did, unless it came too late for that.  Messages of one time go in the
- * order of sending, where they have numbers; timestamps that go back win over an
- * order.
+ * network did, unless it came too late for that.  Where messages have numbers, none
+ * goes before one that was sent before it and waits: a timestamp that goes back
+ * does not break an order.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E; RFC 3550, section 5.1
  *            (a timestamp of 32 bits in units of the medium).
@@ -114,15 +114,17 @@ static void timestamp_jitter_move(const struct nopal_part *part,
 /* False: its time has passed, or is far away. */
 static bool timestamp_jitter_place(struct nopal_session *session,
 				   const struct nopal_part *part, uint64_t mark,
-				   int64_t *ret_due_ns)
+				   uint64_t number, int64_t *ret_due_ns)
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
 	struct playout *playout = nopal_state(session, part);
 	int64_t ticks = timestamp_jitter_ticks(playout->zero_mark, mark);
 
 	*ret_due_ns = playout->zero_ns + timestamp_jitter_ns(part, ticks);
-	if (playout->begun &&
-	    playout_fits(playout, &set->limits, *ret_due_ns, session->now_ns)) {
+	if (number && number < playout->passed)
+		*ret_due_ns = INT64_MIN;
+	if (playout->begun && playout_fits(playout, &set->limits, number,
+					   *ret_due_ns, session->now_ns)) {
 		timestamp_jitter_move(part, playout, ticks);
 		return true;
 	}
@@ -130,7 +132,8 @@ static bool timestamp_jitter_place(struct nopal_session *session,
 		return false;
 	playout_begin(playout, &set->limits, mark, session->now_ns);
 	*ret_due_ns = playout->zero_ns;
-	return true;
+	return playout_fits(playout, &set->limits, number, playout->zero_ns,
+			    session->now_ns);
 }
 
 static void timestamp_jitter_drop(struct nopal_session *session,
@@ -139,6 +142,22 @@ static void timestamp_jitter_drop(struct nopal_session *session,
 {
 	nopal_shared(session, part, TIMESTAMP_JITTER_DROPPED)++;
 	nopal_set(message, part, TIMESTAMP_JITTER_USELESS, 1);
+}
+
+static void timestamp_jitter_keep(struct nopal_session *session,
+				  const struct nopal_part *part,
+				  struct nopal_message *message,
+				  struct playout_entry *entry)
+{
+	const struct timestamp_jitter_parameters *set = nopal_parameters(part);
+	struct playout *playout = nopal_state(session, part);
+
+	if (!playout_fit_in(playout, &set->limits, entry))
+		nopal_set(message, part, TIMESTAMP_JITTER_USELESS, 1);
+	else if (!playout_add(session, playout, &set->limits, entry))
+		timestamp_jitter_drop(session, part, message);
+	playout_watch(session, part, TIMESTAMP_JITTER_DUE, playout,
+		      &set->limits);
 }
 
 static enum nopal_verdict
@@ -155,17 +174,18 @@ timestamp_jitter_on_message(struct nopal_session *session,
 		.message = message->handle,
 	};
 
-	if (timestamp_jitter_place(session, part, mark, &entry.due_ns)) {
-		if (!playout_add(session, playout, &set->limits, &entry))
-			timestamp_jitter_drop(session, part, message);
-		playout_watch(session, part, TIMESTAMP_JITTER_DUE, playout,
-			      &set->limits);
+	if (timestamp_jitter_place(session, part, mark, entry.number,
+				   &entry.due_ns)) {
+		timestamp_jitter_keep(session, part, message, &entry);
 	} else if (set->late == TIMESTAMP_JITTER_DROP ||
 		   entry.due_ns > session->now_ns) {
 		timestamp_jitter_drop(session, part, message);
 	} else {
 		nopal_shared(session, part, TIMESTAMP_JITTER_LATE)++;
-		nopal_message_release(session, part, message);
+		entry.due_ns = session->now_ns;
+		timestamp_jitter_keep(session, part, message, &entry);
+		playout_deliver(session, part, playout, &set->limits,
+				session->now_ns);
 	}
 	return NOPAL_CONTINUE;
 }

@@ -186,6 +186,38 @@ static void test_what_waits_goes_when_the_peer_closed(void **state)
 	rig_close(&rig);
 }
 
+static void come_as(uint64_t number, uint64_t timestamp)
+{
+	const uint64_t values[] = { timestamp, 0, number };
+
+	arrive_with(&rig.opener, part, values, 3);
+}
+
+/* What was sent before and waits goes first: the order may have let both go. */
+static void test_timestamps_that_go_back_keep_the_order(void **state)
+{
+	static const uint64_t order[] = { 90000, 99000, 91800, 80000, 70000 };
+
+	(void)state;
+	rig_open(&rig,
+		 BASE "sequenced_messages {}\n"
+		      "timestamp_jitter { clock = 90000 late = deliver }\n",
+		 NULL);
+	part = rig_part(rig.opener.session, "timestamp_jitter");
+	come_as(10, 90000);
+	come_as(12, 99000);
+	come_as(13, 91800);
+	come_as(14, 80000); /* late, and behind what waits */
+	assert_int_equal(rig.opener.delivered, 0);
+	pass(NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 4);
+	come_as(11, 70000); /* its successors went: at once */
+	assert_int_equal(rig.opener.delivered, 5);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_delivered(&rig.opener, i, order[i]);
+	rig_close(&rig);
+}
+
 /* ----------------------------------------------------------- across a network */
 
 enum { MANY = 400 };
@@ -312,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_the_buffer_is_bounded),
 		cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_what_waits_goes_when_the_peer_closed),
+		cmocka_unit_test(test_timestamps_that_go_back_keep_the_order),
 		cmocka_unit_test(test_the_senders_intervals),
 		cmocka_unit_test(test_the_mediums_own_clock),
 		cmocka_unit_test(test_late_and_in_order),
