@@ -86,7 +86,8 @@ static inline bool playout_fits(struct playout *playout,
 				const struct playout_limits *limits,
 				uint64_t number, int64_t due_ns, int64_t now_ns)
 {
-	bool is_new = !number || number > playout->newest;
+	bool is_new = !number ||
+		      (number > playout->newest && number > playout->passed);
 
 	if (due_ns >= now_ns &&
 	    due_ns - now_ns <= limits->delay_ns + PLAYOUT_AHEAD_NS) {
