@@ -25,7 +25,8 @@
  * Shares:    reads sending_rate_bps, receiver_rate_bps, congestion_window_bytes,
  *            bytes_in_flight; writes rate_granted_bytes.
  * Parameters: quantum (default 4seg): bytes that go at once; at least what one
- *            millisecond of the rate is.
+ *            millisecond of the rate is, and no segment waits longer than
+ *            10 ms for it.
  */
 #include "microprotocol.h"
 
@@ -34,6 +35,8 @@
 /* Faster than any path that we pace: above it nothing is limited, and below it
  * no sum here leaves 63 bits. */
 #define RATE_CC_MOST_BPS (1000 * NOPAL_SECOND)
+/* No segment that could go waits longer for a quantum. */
+#define RATE_CC_PATIENCE_NS (10 * NOPAL_MILLISECOND)
 
 struct rate_cc_parameters {
 	int64_t quantum;
@@ -191,7 +194,8 @@ static enum rate_cc_verdict rate_cc_drain(struct nopal_session *session,
 	return RATE_CC_GO;
 }
 
-/* Wakes when a quantum can go at once, or a segment that is longer. */
+/* Wakes when a quantum can go at once, or a segment that is longer.  A quantum spares
+ * timers where they are many: at slow rates each segment goes as soon as it may. */
 static void rate_cc_arm(struct nopal_session *session,
 			const struct nopal_part *part)
 {
@@ -200,6 +204,8 @@ static void rate_cc_arm(struct nopal_session *session,
 	int64_t wanted = rate_cc_quantum(gate, part);
 	int64_t missing;
 
+	if (wanted > gate->rate_bps * RATE_CC_PATIENCE_NS)
+		wanted = gate->rate_bps * RATE_CC_PATIENCE_NS;
 	if (wanted < gate->starved_bytes * RATE_CC_BYTE)
 		wanted = gate->starved_bytes * RATE_CC_BYTE;
 	missing = wanted - gate->credit + granted * RATE_CC_BYTE;

@@ -286,6 +286,21 @@ static void test_what_is_urgent_and_kept_back_stops_nobody(void **state)
 	assert_int_equal(urgent->departures, 1);
 }
 
+/* A quantum would take two seconds. */
+static void test_slow_rates_wait_for_no_quantum(void **state)
+{
+	(void)state;
+	set_rate(8000); /* a body a second */
+	for (int i = 0; i < 6; i++)
+		bench_want(BENCH_BODY);
+	bench_turn_end();
+	assert_int_equal(bench.left_count, 4);
+	bench_pass(NOPAL_SECOND + NOPAL_MILLISECOND);
+	assert_int_equal(bench.left_count, 5);
+	bench_pass(NOPAL_SECOND);
+	assert_int_equal(bench.left_count, 6);
+}
+
 static void test_longer_than_a_quantum(void **state)
 {
 	int wakes = 0;
@@ -411,6 +426,7 @@ int main(void)
 		TEST(test_done_behind_the_window_gives_credit_back),
 		TEST(test_a_slower_rate_pays_no_debt),
 		TEST(test_what_is_urgent_and_kept_back_stops_nobody),
+		TEST(test_slow_rates_wait_for_no_quantum),
 		TEST(test_longer_than_a_quantum),
 		TEST(test_absurd_rates),
 		TEST(test_every_interval_keeps_the_rate),
