@@ -225,7 +225,7 @@ enum { GATE = 1, OTHER = 2 };
 static const struct nopal_part gate = { .hold[NOPAL_SEND] = GATE };
 
 static void wait_in(struct nopal_lanes *lanes, uint32_t which, bool urgent,
-		    uint32_t departures)
+		    uint16_t departures)
 {
 	segments[which]->urgent = urgent;
 	segments[which]->departures = departures;

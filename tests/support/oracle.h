@@ -68,6 +68,7 @@ struct oracle {
 	const struct oracle_run *run;
 	struct oracle_promises promises;
 	bool corrupts; /* the network damages datagrams */
+	bool replays;  /* it repeats them, and that is refused like damage */
 	bool unheard; /* without a handshake: all that would introduce it was lost */
 	bool told; /* a checker ended it, for what the composition never promised;
 		    * nothing is watched from then on */
