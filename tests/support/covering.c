@@ -43,6 +43,8 @@ const char *covering_why_text(enum covering_why why)
 		[COVERING_NEED] = "a need that only an excluded one meets",
 		[COVERING_WITHOUT] = "one needs the other",
 		[COVERING_REFUSED] = "refused by the checker",
+		[COVERING_LIFTED] = "exclude each other, but for a parameter "
+				    "that lifts it: not tried",
 	};
 
 	return texts[why];
@@ -371,12 +373,14 @@ static int why_not(const struct making *making, size_t a, size_t b,
 	const struct covering_item *other = &covering->item[b];
 	unsigned conflict = covering->kit.conflict[one->part][other->part];
 
-	if (search->given_up)
+	if (search->given_up && !search->refused)
 		return PAIR_UNEXPLAINED;
 	if (one->absent || other->absent)
 		return PAIR_IMPOSSIBLE + COVERING_WITHOUT;
-	if (!checker_agrees(making))
-		return PAIR_UNEXPLAINED;
+	if (!search->given_up && !checker_agrees(making))
+		return conflict == KIT_EXCLUSION
+			       ? PAIR_IMPOSSIBLE + COVERING_LIFTED
+			       : PAIR_UNEXPLAINED;
 	if (conflict)
 		return PAIR_IMPOSSIBLE + (int)of_conflict[conflict];
 	note_reason(making->covering, search->text);

@@ -27,7 +27,8 @@ enum covering_why {
 	COVERING_ONE_WRITER, /* both write one variable */
 	COVERING_NEED,	     /* nobody who meets a need fits */
 	COVERING_WITHOUT,    /* one cannot be without the other */
-	COVERING_REFUSED, /* each that seems whole is refused by the checker */
+	COVERING_REFUSED,    /* each that was tried is refused by the checker */
+	COVERING_LIFTED,     /* only where a parameter lifts an exclusion */
 	COVERING_WHYS,
 };
 const char *covering_why_text(enum covering_why why);
