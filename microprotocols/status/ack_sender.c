@@ -32,8 +32,14 @@ enum nopal_verdict nopal__ack_sender_on_to_net(struct nopal_session *session,
 					       const struct nopal_part *part,
 					       struct nopal_segment *segment)
 {
+	const struct positive_ack_parameters *set = nopal_parameters(part);
 	struct positive_ack *self = nopal_state(session, part);
 
+	/* Where the peer says no more than how far all has arrived, what overtook
+	 * is not known to be there before its predecessors are: it would fill
+	 * the window that they need. */
+	if (!set->selective && nopal_shared(session, part, POSITIVE_ACK_UNMET))
+		segment->urgent = false;
 	/* An urgent one has overtaken the numbers that it would wait for here. */
 	if (segment->urgent || (!self->waiting.count &&
 				ack_sender_has_room(session, part, segment)))

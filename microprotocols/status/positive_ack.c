@@ -8,6 +8,7 @@
  *            every one is a clean sample of the round trip.  It is decided once
  *            a turn, not for each segment.  Where an unseen segment is no longer
  *            needed, the floor passes it, and its fate is told as unknown.
+ *            Without `selective`, and where all must arrive, nothing is urgent.
  * Needs:     segment_numbers.
  * Provides:  acknowledgement (exclusive).
  * Excludes:  nothing.
@@ -116,7 +117,7 @@ static const struct nopal_parameter positive_ack_table[] = {
 static const struct nopal_binding positive_ack_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, positive_ack_on_opened),
 	NOPAL_ON(SEGMENT_TO_NET, nopal__ack_sender_on_to_net,
-		 .before = "window_mechanism"),
+		 .before = "flow_control|rate_mechanism|window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, nopal__ack_sender_on_send,
 		 .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_FROM_NET, nopal__ack_receiver_on_carried,

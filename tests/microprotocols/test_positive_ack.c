@@ -477,7 +477,7 @@ static void test_close_in_the_middle(void **state)
 
 /* It has overtaken those whose numbers it would wait for, and gates behind wait for
  * it. */
-static void check_urgent(const char *config)
+static void check_urgent(const char *config, bool overtakes)
 {
 	static struct rig urgent;
 	struct nopal_property property;
@@ -493,7 +493,8 @@ static void check_urgent(const char *config)
 			 0);
 	rig_run(&urgent, 5 * NOPAL_SECOND);
 	assert_int_equal(urgent.acceptor.delivered, 9);
-	assert_string_not_equal(urgent.acceptor.text[8], "now");
+	assert_int_equal(strcmp(urgent.acceptor.text[8], "now") != 0,
+			 overtakes);
 	rig_close(&urgent);
 }
 
@@ -504,15 +505,28 @@ static void check_urgent(const char *config)
 static void test_what_is_urgent_waits_for_no_number(void **state)
 {
 	(void)state;
-	check_urgent(WITH_WINDOW "positive_ack { window = 2 }\n");
-	check_urgent(WITH_WINDOW "positive_ack {}\n"
-				 "windowed_flow { initial = 4 }\n");
+	check_urgent(WITH_WINDOW
+		     "positive_ack { window = 2  selective = on }\n",
+		     true);
+	check_urgent(WITH_WINDOW "positive_ack { selective = on }\n"
+				 "windowed_flow { initial = 4 }\n",
+		     true);
+}
+
+/* It would not be acknowledged before those that it overtook. */
+static void
+test_nothing_is_urgent_where_a_floor_is_all_that_is_told(void **state)
+{
+	(void)state;
+	check_urgent(WITH_WINDOW "positive_ack {}\n", false);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_urgent_waits_for_no_number),
+		cmocka_unit_test(
+			test_nothing_is_urgent_where_a_floor_is_all_that_is_told),
 		cmocka_unit_test(test_messages_get_their_fate),
 		cmocka_unit_test(test_ack_is_once_a_turn_or_delayed),
 		cmocka_unit_test(test_acks_by_the_clock),
