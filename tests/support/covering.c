@@ -43,8 +43,7 @@ const char *covering_why_text(enum covering_why why)
 		[COVERING_NEED] = "a need that only an excluded one meets",
 		[COVERING_WITHOUT] = "one needs the other",
 		[COVERING_REFUSED] = "refused by the checker",
-		[COVERING_LIFTED] = "exclude each other, but for a parameter "
-				    "that lifts it: not tried",
+		[COVERING_LIFTED] = "one lifts what excludes it: not tried",
 	};
 
 	return texts[why];
