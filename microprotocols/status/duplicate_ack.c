@@ -29,13 +29,12 @@
  *            counts as lost;
  *            adapt (default on): wait longer where the path reorders.
  */
-#include "microprotocol.h"
+#include "found_lost.h"
 
 struct duplicate_ack_parameters {
 	int64_t threshold, adapt;
 };
 
-enum { DUPLICATE_ACK_AGAIN, DUPLICATE_ACK_LEFT_NS }; /* attributes */
 /* shared variables */
 enum { DUPLICATE_ACK_SMOOTHED, DUPLICATE_ACK_LIMITED };
 enum { DUPLICATE_ACK_JUDGE }; /* timers */
@@ -160,18 +159,18 @@ duplicate_ack_on_received(struct nopal_session *session,
 			  struct nopal_segment *segment)
 {
 	struct duplicate_ack *self = nopal_state(session, part);
-	uint64_t again = nopal_get(segment, part, DUPLICATE_ACK_AGAIN);
+	uint64_t again = nopal_get(segment, part, FOUND_LOST_AGAIN);
 	uint64_t number = segment->packet_number;
 
 	if (segment->wanted || number > self->largest)
 		number = again;
 	if (again > self->largest) {
-		duplicate_ack_late(session, part,
-				   (int64_t)nopal_get(segment, part,
-						      DUPLICATE_ACK_LEFT_NS));
+		duplicate_ack_late(
+			session, part,
+			(int64_t)nopal_get(segment, part, FOUND_LOST_LEFT_NS));
 		return NOPAL_CONTINUE;
 	}
-	nopal_set(segment, part, DUPLICATE_ACK_LEFT_NS, 0);
+	nopal_set(segment, part, FOUND_LOST_LEFT_NS, 0);
 	if (segment->departures == 1 && self->complete && number < self->before)
 		duplicate_ack_late(session, part, segment->departed_ns);
 	if (number)
@@ -181,18 +180,6 @@ duplicate_ack_on_received(struct nopal_session *session,
 }
 
 /* ----------------------------------------------------------------- judgement */
-
-static void duplicate_ack_lost(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_segment *segment)
-{
-	nopal_set(segment, part, DUPLICATE_ACK_AGAIN,
-		  nopal_next_packet_number(session));
-	nopal_set(segment, part, DUPLICATE_ACK_LEFT_NS,
-		  (uint64_t)segment->departed_ns);
-	nopal_segment_settle(session, segment);
-	nopal_raise_SEGMENT_LOST(session, segment);
-}
 
 /* Until when a departure may still come that enough arrivals have overtaken; now:
  * no longer.  A resend gets a round trip in any case: whoever gave up its first
@@ -255,7 +242,7 @@ static void duplicate_ack_all(struct nopal_session *session,
 				   : duplicate_ack_until_few(session, part,
 							     segment);
 		if (until_ns <= session->now_ns) {
-			duplicate_ack_lost(session, part, segment);
+			found_lost(session, part, segment);
 			continue;
 		}
 		if (until_ns < again_ns)
@@ -283,7 +270,7 @@ static void duplicate_ack_floor(struct nopal_session *session,
 	departure = nopal_departure_find(session, segment->packet_number);
 	if (departure && departure->open &&
 	    duplicate_ack_until(session, part, segment) <= session->now_ns)
-		duplicate_ack_lost(session, part, segment);
+		found_lost(session, part, segment);
 }
 
 static void duplicate_ack_overtaken(struct nopal_session *session,
@@ -369,23 +356,8 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 			{ 0 } },
 	.parameters_size = sizeof(struct duplicate_ack_parameters),
 	.parameters = duplicate_ack_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[DUPLICATE_ACK_AGAIN] = { .name = "found_lost_at",
-						  .access = NOPAL_WRITE,
-						  .kinds = NOPAL_CARRIED,
-						  .doc = "first packet number "
-							 "after its loss was "
-							 "found" },
-			[DUPLICATE_ACK_LEFT_NS] = { .name = "late_left_ns",
-						    .access = NOPAL_WRITE,
-						    .kinds = NOPAL_CARRIED,
-						    .doc = "when what was "
-							   "taken for lost had "
-							   "left; 0 at "
-							   "SEGMENT_RECEIVED: "
-							   "it was" },
-			{ 0 } },
+	.attributes = (const struct nopal_attribute[]){ FOUND_LOST_ATTRIBUTES,
+							{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
 			[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns",

@@ -35,13 +35,12 @@
  * Parameters: threshold (default 3): departures that overtook one, at which no
  *            window is needed where nothing reorders.
  */
-#include "microprotocol.h"
+#include "found_lost.h"
 
 struct rack_detection_parameters {
 	int64_t threshold;
 };
 
-enum { RACK_DETECTION_AGAIN, RACK_DETECTION_LEFT_NS }; /* attributes */
 /* shared variables */
 enum { RACK_DETECTION_MINIMUM };
 enum { RACK_DETECTION_JUDGE }; /* timers */
@@ -107,13 +106,13 @@ rack_detection_on_received(struct nopal_session *session,
 {
 	struct rack_detection *self = nopal_state(session, part);
 
-	if (nopal_get(segment, part, RACK_DETECTION_AGAIN) > self->newest) {
-		rack_detection_late(session, self,
-				    (int64_t)nopal_get(segment, part,
-						       RACK_DETECTION_LEFT_NS));
+	if (nopal_get(segment, part, FOUND_LOST_AGAIN) > self->newest) {
+		rack_detection_late(
+			session, self,
+			(int64_t)nopal_get(segment, part, FOUND_LOST_LEFT_NS));
 		return NOPAL_CONTINUE;
 	}
-	nopal_set(segment, part, RACK_DETECTION_LEFT_NS, 0);
+	nopal_set(segment, part, FOUND_LOST_LEFT_NS, 0);
 	if (segment->packet_number > nopal_oldest_departure(session))
 		self->above++;
 	if (segment->departures == 1 && self->complete &&
@@ -158,12 +157,7 @@ static void rack_detection_lost(struct nopal_session *session,
 				struct nopal_segment *segment)
 {
 	rack_detection_note_loss(session, nopal_state(session, part));
-	nopal_set(segment, part, RACK_DETECTION_AGAIN,
-		  nopal_next_packet_number(session));
-	nopal_set(segment, part, RACK_DETECTION_LEFT_NS,
-		  (uint64_t)segment->departed_ns);
-	nopal_segment_settle(session, segment);
-	nopal_raise_SEGMENT_LOST(session, segment);
+	found_lost(session, part, segment);
 }
 
 /* Departures are in the order of their times: the walk ends at the first that may
@@ -294,23 +288,8 @@ const struct nopal_microprotocol nopal_rack_detection = {
 			{ 0 } },
 	.parameters_size = sizeof(struct rack_detection_parameters),
 	.parameters = rack_detection_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[RACK_DETECTION_AGAIN] = { .name = "found_lost_at",
-						   .access = NOPAL_WRITE,
-						   .kinds = NOPAL_CARRIED,
-						   .doc = "first packet number "
-							  "after its loss was "
-							  "found" },
-			[RACK_DETECTION_LEFT_NS] = { .name = "late_left_ns",
-						     .access = NOPAL_WRITE,
-						     .kinds = NOPAL_CARRIED,
-						     .doc = "when what was "
-							    "taken for lost "
-							    "had left; 0 at "
-							    "SEGMENT_RECEIVED: "
-							    "it was" },
-			{ 0 } },
+	.attributes = (const struct nopal_attribute[]){ FOUND_LOST_ATTRIBUTES,
+							{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
 			[RACK_DETECTION_MINIMUM] = { "minimum_rtt_ns",
