@@ -8,9 +8,10 @@
 
 #include "microprotocol.h"
 #include "nopal.h"
+#include "selection.h"
 
 enum {
-	TAKEN_PERCENT = 35, /* of the microprotocols */
+	TAKEN_PERCENT = 35, /* of the microprotocols that fit */
 	SET_PERCENT = 30,   /* of their parameters */
 	AUTO_PERCENT = 75,  /* let open needs be filled */
 	EXTREME_PERCENT = 20,
@@ -95,45 +96,64 @@ static void write_one(struct draw *from,
 	fprintf(from->out, " }\n");
 }
 
-/* Every layer needs the first one, and one that makes segments. */
-static bool is_base(const struct nopal_microprotocol *microprotocol,
-		    const char *cutter)
+static unsigned part_named(const struct kit *kit, const char *name)
 {
-	return strcmp(microprotocol->name, "transport_driver") == 0 ||
-	       strcmp(microprotocol->name, cutter) == 0;
+	unsigned part = 0;
+
+	while (strcmp(kit->parts[part].microprotocol->name, name) != 0)
+		part++;
+	return part;
 }
 
-static bool is_cutter(const struct nopal_microprotocol *microprotocol)
-{
-	const struct nopal_role *role = microprotocol->provides;
-
-	for (; role && role->name; role++)
-		if (strcmp(role->name, "message_segments") == 0)
-			return true;
-	return false;
-}
-
-static void write_layer(struct draw *from)
+/* What every layer needs: the first one, and one that makes segments. */
+static void take_base(struct draw *from, struct selection *selection)
 {
 	static const char *const cutters[] = { "resize", "fixed_size",
 					       "coalesce" };
-	const char *cutter = cutters[draw(from, 3)];
+	unsigned driver = part_named(selection->kit, "transport_driver");
+	unsigned cutter = part_named(selection->kit, cutters[draw(from, 3)]);
 
-	for (size_t i = 0; i < nopal_registry_count(); i++) {
-		const struct nopal_microprotocol *one = nopal_registry_at(i);
-		bool taken = happens(from, TAKEN_PERCENT);
+	selection->standing[driver] = STANDING_IN;
+	selection->standing[cutter] = STANDING_IN;
+}
 
-		if (is_base(one, cutter) || (taken && !is_cutter(one)))
-			write_one(from, one);
+/* Of what fits what was taken before, in an order that favours nobody. */
+static void take_some(struct draw *from, struct selection *selection)
+{
+	unsigned order[KIT_PARTS], left = selection->kit->count;
+
+	for (unsigned i = 0; i < left; i++)
+		order[i] = i;
+	while (left) {
+		unsigned which = (unsigned)draw(from, left--);
+		unsigned part = order[which];
+
+		order[which] = order[left];
+		if (happens(from, TAKEN_PERCENT) &&
+		    !selection_conflict(selection, part))
+			selection->standing[part] = STANDING_IN;
 	}
+}
+
+static void write_layer(struct draw *from, const struct kit *kit)
+{
+	struct selection selection = { .kit = kit };
+
+	take_base(from, &selection);
+	take_some(from, &selection);
+	for (unsigned part = 0; part < kit->count; part++)
+		if (selection.standing[part] == STANDING_IN)
+			write_one(from, kit->parts[part].microprotocol);
 }
 
 char *random_config(uint64_t seed, int layers)
 {
 	struct draw from = { .state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1 };
+	struct kit kit;
 	char *text = NULL;
 	size_t length;
 
+	kit_take_stock(&kit);
 	from.out = open_memstream(&text, &length);
 	for (int i = 0; i < WARM_UP; i++)
 		draw(&from, 1);
@@ -142,7 +162,7 @@ char *random_config(uint64_t seed, int layers)
 	for (int layer = 0; layer < layers; layer++) {
 		if (layers > 1)
 			fprintf(from.out, "layer \"layer%d\" {\n", layer);
-		write_layer(&from);
+		write_layer(&from, &kit);
 		if (layers > 1)
 			fprintf(from.out, "}\n");
 	}
