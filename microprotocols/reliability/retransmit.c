@@ -23,8 +23,9 @@
  *            still.  All arrives as well, with fewer resends; what redundancy
  *            cannot repair comes later by the time it took to know.  Overdue
  *            segments wait likewise, and redundancy never waits for resends, so
- *            that neither waits for ever.  Urgent ones do not wait, nor do older
- *            ones that are missing then.  Without redundancy it is `always`.
+ *            that neither waits for ever.  Urgent ones do not wait.  It is `always`
+ *            without redundancy, and where acks tell a floor alone: which ones are
+ *            missing, nobody knows, and timeouts double until somebody does.
  *            never: redundancy repairs what it can, and the rest is missing;
  *            that composition has no retransmit, and check says so.
  * Needs:     acknowledgement, segment_numbers.
@@ -58,6 +59,7 @@ struct retransmit {
 	struct nopal_queue again;   /* of which copies may leave */
 	struct nopal_queue missing; /* and may be repaired yet */
 	bool asking;		    /* it is this part that asks for a resend */
+	bool floors;		    /* the last ack told a floor alone */
 	uint64_t progress;	    /* acks that moved a floor alone */
 };
 
@@ -145,30 +147,13 @@ static bool retransmit_may_be_repaired(struct nopal_session *session,
 				       const struct nopal_segment *segment)
 {
 	const struct retransmit_parameters *set = nopal_parameters(part);
+	const struct retransmit *self = nopal_state(session, part);
 
-	return set->arq == RETRANSMIT_UNREPAIRED && !segment->urgent &&
+	return set->arq == RETRANSMIT_UNREPAIRED && !self->floors &&
+	       !segment->urgent &&
 	       nopal_get(segment, part, RETRANSMIT_GROUP) >
 		       (uint64_t)nopal_shared(session, part,
 					      RETRANSMIT_SETTLED);
-}
-
-/* Where acks tell a floor alone, one that is urgent is not known to be there before
- * all older ones are: sent without them, it would be sent for ever, and take the
- * room of what would settle their group. */
-static void retransmit_older(struct nopal_session *session,
-			     const struct nopal_part *part,
-			     const struct nopal_segment *than)
-{
-	struct retransmit *self = nopal_state(session, part);
-	struct nopal_segment *segment;
-
-	while (self->missing.count &&
-	       (segment = nopal_queue_first(session, &self->missing)) != NULL &&
-	       (int32_t)(segment->number - than->number) < 0) {
-		nopal_queue_pop(&self->missing);
-		if (!segment->done)
-			retransmit_ask(session, part, segment);
-	}
 }
 
 static void retransmit_missing(struct nopal_session *session,
@@ -177,13 +162,11 @@ static void retransmit_missing(struct nopal_session *session,
 {
 	struct retransmit *self = nopal_state(session, part);
 
-	if (!retransmit_may_be_repaired(session, part, segment)) {
-		retransmit_older(session, part, segment);
+	if (!retransmit_may_be_repaired(session, part, segment))
 		retransmit_ask(session, part, segment);
-	} else if (nopal_queue_insert(session, &self->missing, segment) < 0) {
+	else if (nopal_queue_insert(session, &self->missing, segment) < 0)
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no room for a segment that is missing");
-	}
 }
 
 static enum nopal_verdict retransmit_on_lost(struct nopal_session *session,
@@ -236,7 +219,8 @@ static enum nopal_verdict retransmit_on_processed(struct nopal_session *session,
 {
 	struct retransmit *self = nopal_state(session, part);
 
-	if (!ack->selective && ack->newly_acked_segments)
+	self->floors = !ack->selective;
+	if (self->floors && ack->newly_acked_segments)
 		self->progress++;
 	return NOPAL_CONTINUE;
 }

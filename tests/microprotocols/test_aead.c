@@ -14,6 +14,7 @@
 
 #include "aead.h"
 #include "capture.h"
+#include "nonces.h"
 
 #define PLAIN "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 static const char SEALED[] = PLAIN "aead {}\na_tap {}\n";
@@ -310,6 +311,27 @@ static void test_too_much_forgery_ends_the_session(void **state)
 	capture_close(&capture);
 }
 
+/* The law of nonces.c, which every simulated world keeps: would it see it? */
+static void test_a_nonce_that_comes_again_is_seen(void **state)
+{
+	uint64_t repeated = nonces_repeated(), sealed;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, SEALED, NULL);
+	rig_send(&rig, "one");
+	rig_run(&rig, NOPAL_MILLISECOND);
+	sealed = nonces_sealed();
+	aead_of(rig.opener.session)->written--;
+	nonces_tolerate(true);
+	rig_send(&rig, "two");
+	rig_run(&rig, NOPAL_MILLISECOND);
+	nonces_tolerate(false);
+	assert_true(nonces_sealed() > sealed);
+	assert_int_equal(nonces_repeated(), repeated + 1);
+	rig_close(&rig);
+}
+
 /* -------------------------------------------------------------------- phases */
 
 static void test_keys_change_under_loss_and_reordering(void **state)
@@ -554,6 +576,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_turned_back),
 		cmocka_unit_test(test_an_abort_is_sealed_like_data),
 		cmocka_unit_test(test_too_much_forgery_ends_the_session),
+		cmocka_unit_test(test_a_nonce_that_comes_again_is_seen),
 		cmocka_unit_test(test_keys_change_under_loss_and_reordering),
 		cmocka_unit_test(test_nobody_runs_ahead_of_its_peer),
 		cmocka_unit_test(test_the_phase_before_is_kept_for_a_while),

@@ -263,24 +263,24 @@ static void test_what_is_urgent_does_not_wait(void **state)
 	rig_close(&rig);
 }
 
-/* The older goes with the urgent one, before it. */
-static void test_nor_do_older_ones_that_are_missing(void **state)
+/* It is `always`: what is above the floor may all be there. */
+static void test_behind_a_floor_alone_nothing_waits(void **state)
 {
-	struct nopal_segment *urgent,
-		*older = one_sent(BASE "retransmit { arq = unrepaired }\n"
-				       "forward_error_correction {}\n");
+	struct nopal_segment *segment =
+		one_sent(BASE "retransmit { arq = unrepaired }\n"
+			      "forward_error_correction {}\n");
+	struct nopal_ack ack = { .selective = true };
 
 	(void)state;
-	assert_int_equal(rig_send(&rig, "now"), 0);
-	urgent = rig_segment(rig.opener.session, older->number + 2);
-	assert_non_null(urgent);
-	urgent->urgent = true;
-	STUB_RAISE(&rig, SEGMENT_LOST, older);
-	assert_int_equal(older->departures, 1);
-	STUB_RAISE(&rig, SEGMENT_LOST, urgent);
-	assert_int_equal(older->departures, 2);
-	assert_int_equal(urgent->departures, 2);
-	assert_true(older->packet_number < urgent->packet_number);
+	STUB_RAISE(&rig, ACK_PROCESSED, &ack);
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	assert_int_equal(segment->departures, 1);
+	ack.selective = false;
+	STUB_RAISE(&rig, ACK_PROCESSED, &ack);
+	rig_run(&rig, NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 2);
+	STUB_RAISE(&rig, SEGMENT_TIMEOUT, segment);
+	assert_int_equal(segment->departures, 3);
 	rig_close(&rig);
 }
 
@@ -388,7 +388,7 @@ int main(void)
 		cmocka_unit_test(test_what_may_be_repaired_is_not_resent),
 		cmocka_unit_test(test_what_is_overdue_waits_likewise),
 		cmocka_unit_test(test_what_is_urgent_does_not_wait),
-		cmocka_unit_test(test_nor_do_older_ones_that_are_missing),
+		cmocka_unit_test(test_behind_a_floor_alone_nothing_waits),
 		cmocka_unit_test(test_what_was_repaired_is_never_resent),
 		cmocka_unit_test(test_without_redundancy_nothing_waits),
 		cmocka_unit_test(test_never_is_refused),

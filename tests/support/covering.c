@@ -43,7 +43,6 @@ const char *covering_why_text(enum covering_why why)
 		[COVERING_NEED] = "a need that only an excluded one meets",
 		[COVERING_WITHOUT] = "one needs the other",
 		[COVERING_REFUSED] = "refused by the checker",
-		[COVERING_LIFTED] = "one lifts what excludes it: not tried",
 	};
 
 	return texts[why];
@@ -377,11 +376,11 @@ static int why_not(const struct making *making, size_t a, size_t b,
 	if (one->absent || other->absent)
 		return PAIR_IMPOSSIBLE + COVERING_WITHOUT;
 	if (!search->given_up && !checker_agrees(making))
-		return conflict == KIT_EXCLUSION
-			       ? PAIR_IMPOSSIBLE + COVERING_LIFTED
-			       : PAIR_UNEXPLAINED;
+		return PAIR_UNEXPLAINED;
 	if (conflict)
 		return PAIR_IMPOSSIBLE + (int)of_conflict[conflict];
+	if (search->excluded && !search->text[0])
+		return PAIR_IMPOSSIBLE + COVERING_EXCLUSION;
 	note_reason(making->covering, search->text);
 	return PAIR_IMPOSSIBLE +
 	       (search->refused ? COVERING_REFUSED : COVERING_NEED);

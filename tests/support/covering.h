@@ -28,7 +28,6 @@ enum covering_why {
 	COVERING_NEED,	     /* nobody who meets a need fits */
 	COVERING_WITHOUT,    /* one cannot be without the other */
 	COVERING_REFUSED,    /* each that was tried is refused by the checker */
-	COVERING_LIFTED,     /* only where a parameter lifts an exclusion */
 	COVERING_WHYS,
 };
 const char *covering_why_text(enum covering_why why);

@@ -110,15 +110,32 @@ static bool both_write(const struct nopal_microprotocol *a,
 	return false;
 }
 
+/* By a relation that nothing lifts. */
 static bool excludes(const struct nopal_microprotocol *one,
 		     const struct nopal_microprotocol *other)
 {
 	const struct nopal_relation *relation = one->excludes;
 
 	for (; relation && relation->role; relation++)
-		if (nopal__answers(other, relation->role))
+		if (!relation->unless && nopal__answers(other, relation->role))
 			return true;
 	return false;
+}
+
+static unsigned lift_of(const struct kit_part *one,
+			const struct nopal_microprotocol *other)
+{
+	const struct nopal_relation *relation = one->microprotocol->excludes;
+
+	for (; relation && relation->role; relation++) {
+		if (!relation->unless || !nopal__answers(other, relation->role))
+			continue;
+		for (unsigned s = 0; s < one->setting_count; s++)
+			if (strcmp(one->settings[s].parameter->name,
+				   relation->unless) == 0)
+				return s + 1;
+	}
+	return 0;
 }
 
 static enum kit_conflict conflict_of(const struct nopal_microprotocol *a,
@@ -129,6 +146,15 @@ static enum kit_conflict conflict_of(const struct nopal_microprotocol *a,
 	if (nopal__role_of_both(a, b))
 		return KIT_ONE_ROLE;
 	return both_write(a, b) ? KIT_ONE_WRITER : KIT_NO_CONFLICT;
+}
+
+static void relate(struct kit *kit, unsigned a, unsigned b)
+{
+	const struct nopal_microprotocol *other = kit->parts[b].microprotocol;
+
+	kit->conflict[a][b] =
+		(uint8_t)conflict_of(kit->parts[a].microprotocol, other);
+	kit->lift[a][b] = (uint8_t)lift_of(&kit->parts[a], other);
 }
 
 void kit_take_stock(struct kit *kit)
@@ -144,9 +170,7 @@ void kit_take_stock(struct kit *kit)
 	for (unsigned a = 0; a < kit->count; a++)
 		for (unsigned b = 0; b < kit->count; b++)
 			if (a != b)
-				kit->conflict[a][b] = (uint8_t)conflict_of(
-					kit->parts[a].microprotocol,
-					kit->parts[b].microprotocol);
+				relate(kit, a, b);
 }
 
 /* ----------------------------------------------------------------- what lacks */
@@ -289,17 +313,47 @@ static void note_lack(struct selection_search *search, const struct lack *lack)
 			 lack->who ? lack->who->name : "a layer", lack->name);
 }
 
+enum { LIFT_OFF = 1, LIFT_ON };
+
+/* Of two that are in, of which one excludes the other but for a switch: it is on.
+ * False: it is off already. */
+static bool lift_all(struct selection *selection,
+		     struct selection_search *search)
+{
+	const struct kit *kit = selection->kit;
+
+	for (unsigned a = 0; a < kit->count; a++)
+		for (unsigned b = 0; b < kit->count; b++) {
+			unsigned lift = kit->lift[a][b];
+
+			if (!lift || selection->standing[a] != STANDING_IN ||
+			    selection->standing[b] != STANDING_IN)
+				continue;
+			if (selection->value[a][lift - 1] == LIFT_OFF) {
+				search->excluded = true;
+				return false;
+			}
+			selection->value[a][lift - 1] = LIFT_ON;
+		}
+	return true;
+}
+
 /* Each candidate with all that it brings; one that failed stays out meanwhile, so
  * that no set is looked at twice. */
 bool selection_complete(struct selection *selection,
 			struct selection_search *search)
 {
 	unsigned failed[KIT_PARTS], failures = 0, candidate;
+	struct selection before = *selection;
 	bool found = false;
 	struct lack lack;
 
-	if (!lacks(selection, &lack))
-		return is_accepted(selection, search);
+	if (!lift_all(selection, search))
+		goto out;
+	if (!lacks(selection, &lack)) {
+		found = is_accepted(selection, search);
+		goto out;
+	}
 	while (!search->given_up) {
 		candidate = next_candidate(selection, search, &lack);
 		if (candidate == selection->kit->count)
@@ -315,6 +369,9 @@ bool selection_complete(struct selection *selection,
 		note_lack(search, &lack);
 	while (failures)
 		selection->standing[failed[--failures]] = STANDING_OPEN;
+out:
+	if (!found)
+		*selection = before;
 	return found;
 }
 

@@ -44,6 +44,8 @@ struct kit {
 	struct kit_part parts[KIT_PARTS];
 	unsigned count;
 	uint8_t conflict[KIT_PARTS][KIT_PARTS]; /* enum kit_conflict */
+	/* 1 + the first's setting that lifts its exclusion of the second; 0: none */
+	uint8_t lift[KIT_PARTS][KIT_PARTS];
 };
 
 enum standing { STANDING_OPEN, STANDING_IN, STANDING_OUT };
@@ -62,6 +64,7 @@ struct selection_search {
 	const int *
 		preference; /* (optional) by part: the highest is tried first */
 	/* what came of it */
+	bool excluded; /* what lifts an exclusion is off */
 	bool refused;  /* one seemed whole, and was refused */
 	bool given_up; /* there were too many of these */
 	unsigned parses;
@@ -74,8 +77,8 @@ void kit_take_stock(struct kit *kit);
 void kit_value_word(const struct kit_setting *setting, unsigned value,
 		    char *text, size_t room);
 
-/* Adds what is needed, of what is open; false: that cannot be, and the selection is
- * as it was. */
+/* Adds what is needed, of what is open, and sets what lifts an exclusion; false:
+ * that cannot be, and the selection is as it was. */
 bool selection_complete(struct selection *selection,
 			struct selection_search *search);
 /* Does a part that is in forbid this one? */
