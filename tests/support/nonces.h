@@ -7,7 +7,7 @@
  * nobody has to ask for it, and a nonce that comes again fails the test.  A new world
  * forgets what was sealed before, as the same seed makes the same keys again; what is
  * sealed by hand before there is any world, as the vectors of a standard, is not
- * noted.
+ * noted.  Fused units seal for themselves, and do what the interpreter does.
  */
 #ifndef NOPAL_TEST_NONCES_H
 #define NOPAL_TEST_NONCES_H
