@@ -2,16 +2,12 @@
 /* test_bbr_congestion -- bottlenecks of many kinds. */
 #include "../support/bench.h"
 #include "../support/path.h"
+#include "policies.h"
 
 extern const struct nopal_microprotocol nopal_bbr_congestion;
 
-enum { SEG = BENCH_BODY, PERCENT = 10000, MBIT = 1000000 };
+enum { PERCENT = 10000, MBIT = 1000000 };
 #define MS NOPAL_MILLISECOND
-
-static int64_t window(void)
-{
-	return *bench_shared("congestion_window_bytes");
-}
 
 static int64_t rate(void)
 {

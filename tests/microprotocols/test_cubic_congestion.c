@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cubic_congestion -- RFC 9438 in floating point beside our integers. */
-#include "../support/bench.h"
+#include "policies.h"
 
 extern const struct nopal_microprotocol nopal_cubic_congestion;
 
-enum { SEG = BENCH_BODY };
 static const double C = 0.4, BETA = 0.7;
-
-static int64_t window(void)
-{
-	return *bench_shared("congestion_window_bytes");
-}
 
 static void begin(int64_t initial, int64_t rtt_ns)
 {
@@ -302,26 +296,11 @@ static void test_growth_is_bounded_after_a_long_time(void **state)
 	bench_close();
 }
 
-/* Congestion without a loss: as one loss, once a round trip. */
 static void test_a_mark_counts_as_a_loss(void **state)
 {
 	(void)state;
 	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
-	bench.next_packet = 100;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	assert_int_equal(window(), 70 * SEG);
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	bench_status(NOPAL_SEGMENT_LOST, 99);
-	bench.oldest_packet = 99;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	bench_ack(98, 10 * SEG);
-	assert_int_equal(window(), 70 * SEG);
-	bench.oldest_packet = 100;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	assert_int_equal(window(), 49 * SEG);
-	/* A loss of what left after it is a new one. */
-	bench_status(NOPAL_SEGMENT_LOST, 100);
-	assert_in_range(window(), 2 * SEG, 49 * SEG - 1);
+	check_marks_are_losses(70 * SEG, 49 * SEG, 2 * SEG);
 	bench_close();
 }
 
@@ -329,12 +308,7 @@ static void test_a_mark_after_a_timeout_takes_nothing(void **state)
 {
 	(void)state;
 	begin(100 * SEG, 50 * NOPAL_MILLISECOND);
-	bench.next_packet = 100;
-	bench_status(NOPAL_SEGMENT_TIMEOUT, 1);
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	bench.oldest_packet = 100;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	assert_int_equal(window(), SEG);
+	check_a_mark_after_a_timeout_takes_nothing();
 	bench_close();
 }
 

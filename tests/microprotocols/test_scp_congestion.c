@@ -2,16 +2,12 @@
 /* test_scp_congestion -- few bytes queued, alone and against a bottleneck. */
 #include "../support/bench.h"
 #include "../support/path.h"
+#include "policies.h"
 
 extern const struct nopal_microprotocol nopal_scp_congestion;
 
-enum { SEG = BENCH_BODY, EXTRA = 3 * BENCH_BODY };
+enum { EXTRA = 3 * BENCH_BODY };
 #define RTT (50 * NOPAL_MILLISECOND)
-
-static int64_t window(void)
-{
-	return *bench_shared("congestion_window_bytes");
-}
 
 static void begin(int64_t initial)
 {
@@ -108,15 +104,7 @@ static void test_one_reduction_an_epoch(void **state)
 {
 	(void)state;
 	begin(40 * SEG);
-	bench.next_packet = 100;
-	bench_status(NOPAL_SEGMENT_LOST, 1);
-	bench_status(NOPAL_SEGMENT_LOST, 99);
-	assert_int_equal(window(), 20 * SEG);
-	bench_status(NOPAL_SEGMENT_LOST, 100);
-	assert_int_equal(window(), 10 * SEG);
-	for (int i = 0; i < 10; i++)
-		bench_status(NOPAL_SEGMENT_LOST, bench.next_packet++);
-	assert_int_equal(window(), 2 * SEG);
+	check_one_reduction_an_epoch();
 	bench_close();
 }
 
@@ -167,26 +155,11 @@ static void test_fills_a_path_with_a_short_queue(void **state)
 	path_end();
 }
 
-/* Congestion without a loss: as one loss, once a round trip. */
 static void test_a_mark_counts_as_a_loss(void **state)
 {
 	(void)state;
 	begin(40 * SEG);
-	bench.next_packet = 100;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	assert_int_equal(window(), 20 * SEG);
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	bench_status(NOPAL_SEGMENT_LOST, 99);
-	bench.oldest_packet = 99;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	bench_ack(98, 10 * SEG);
-	assert_int_equal(window(), 20 * SEG);
-	bench.oldest_packet = 100;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	assert_int_equal(window(), 10 * SEG);
-	/* A loss of what left after it is a new one. */
-	bench_status(NOPAL_SEGMENT_LOST, 100);
-	assert_in_range(window(), 2 * SEG, 10 * SEG - 1);
+	check_marks_are_losses(20 * SEG, 10 * SEG, 2 * SEG);
 	bench_close();
 }
 
@@ -194,12 +167,7 @@ static void test_a_mark_after_a_timeout_takes_nothing(void **state)
 {
 	(void)state;
 	begin(40 * SEG);
-	bench.next_packet = 100;
-	bench_status(NOPAL_SEGMENT_TIMEOUT, 1);
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	bench.oldest_packet = 100;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	assert_int_equal(window(), SEG);
+	check_a_mark_after_a_timeout_takes_nothing();
 	bench_close();
 }
 

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tcp_congestion -- windows against tables made by hand, on the bench. */
-#include "../support/bench.h"
+#include "policies.h"
 
 extern const struct nopal_microprotocol nopal_tcp_congestion;
 
 enum { TAHOE, RENO, NEWRENO };
-enum { SEG = BENCH_BODY, STEPS = 20000 };
-
-static int64_t window(void)
-{
-	return *bench_shared("congestion_window_bytes");
-}
+enum { STEPS = 20000 };
 
 static void begin(int variant, int64_t initial)
 {
@@ -232,28 +227,13 @@ static void test_one_reduction_an_epoch(void **state)
 	bench_close();
 }
 
-/* Congestion without a loss: as one loss, once a round trip. */
 static void test_a_mark_counts_as_a_loss(void **state)
 {
 	(void)state;
 	for (int variant = TAHOE; variant <= NEWRENO; variant++) {
 		begin(variant, 40 * SEG);
-		bench.next_packet = 100;
-		bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-		assert_int_equal(window(), 20 * SEG);
-		bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-		bench_status(NOPAL_SEGMENT_LOST, 99);
-		bench.oldest_packet = 99;
-		bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-		bench_ack(98, 10 * SEG);
-		assert_int_equal(window(), 20 * SEG);
-		bench.oldest_packet = 100;
-		bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-		assert_int_equal(window(), 10 * SEG);
-		/* A loss of what left after it is a new one. */
-		bench_status(NOPAL_SEGMENT_LOST, 100);
-		if (variant != TAHOE)
-			assert_in_range(window(), 2 * SEG, 10 * SEG - 1);
+		check_marks_are_losses(20 * SEG, 10 * SEG,
+				       variant == TAHOE ? SEG : 2 * SEG);
 		bench_close();
 	}
 }
@@ -263,12 +243,7 @@ static void test_a_mark_after_a_timeout_takes_nothing(void **state)
 	(void)state;
 	for (int variant = TAHOE; variant <= NEWRENO; variant++) {
 		begin(variant, 40 * SEG);
-		bench.next_packet = 100;
-		bench_status(NOPAL_SEGMENT_TIMEOUT, 1);
-		bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-		bench.oldest_packet = 100;
-		bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-		assert_int_equal(window(), SEG);
+		check_a_mark_after_a_timeout_takes_nothing();
 		bench_close();
 	}
 }

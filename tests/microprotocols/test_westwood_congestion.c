@@ -2,17 +2,13 @@
 /* test_westwood_congestion -- what a loss leaves is what the path was carrying. */
 #include "../support/bench.h"
 #include "../support/path.h"
+#include "policies.h"
 
 extern const struct nopal_microprotocol nopal_westwood_congestion;
 extern const struct nopal_microprotocol nopal_tcp_congestion;
 
-enum { SEG = BENCH_BODY, PERCENT = 10000, MBIT = 1000000 };
+enum { PERCENT = 10000, MBIT = 1000000 };
 #define RTT (100 * NOPAL_MILLISECOND)
-
-static int64_t window(void)
-{
-	return *bench_shared("congestion_window_bytes");
-}
 
 static void begin(int64_t initial)
 {
