@@ -9,13 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "fakes.h"
-#include "rig.h"
-
-/* Nothing is done before the test says so. */
-FAKE(m_keeper,
-     .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
-     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
+#include "kept.h"
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
@@ -54,16 +48,11 @@ FAKE(m_judge,
 static const char JUDGED[] = "transport_driver {}\nfixed_size {}\nm_order {}\n"
 			     "m_judge {}\na_tap {}\n";
 
-static struct rig rig;
-static struct nopal_session *session;
-
 static void open_with(const char *config)
 {
-	rig_add(&m_keeper);
 	rig_add(&m_order);
 	rig_add(&m_judge);
-	rig_open(&rig, config, NULL);
-	session = rig.opener.session;
+	kept_open(config);
 }
 
 static int setup(void **state)
@@ -71,28 +60,6 @@ static int setup(void **state)
 	(void)state;
 	open_with(KEPT);
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}
-
-/* As the role acknowledgement does it, in a turn. */
-static void settle(uint32_t number, enum nopal_fate fate)
-{
-	struct nopal_segment *segment = rig_segment(session, number);
-	struct nopal_core *core = nopal__core(session);
-	bool outermost = nopal__turn_begin(core->world);
-
-	assert_non_null(segment);
-	nopal__touch(core);
-	segment->fate = (uint8_t)fate;
-	nopal_release(session, rig_part(session, "m_keeper"), segment,
-		      NOPAL_FINISH);
-	nopal__turn_end(core->world, outermost);
 }
 
 /* -------------------------------------------------------------------- down */
@@ -460,9 +427,11 @@ static void test_what_is_never_given_back_is_freed(void **state)
 
 int main(void)
 {
-#define CASE(name)  cmocka_unit_test_setup_teardown(name, setup, teardown)
-#define ORDER(name) cmocka_unit_test_setup_teardown(name, setup_order, teardown)
-#define KEEP(name)  cmocka_unit_test_setup_teardown(name, setup_keep, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, kept_teardown)
+#define ORDER(name)                                                            \
+	cmocka_unit_test_setup_teardown(name, setup_order, kept_teardown)
+#define KEEP(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, setup_keep, kept_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_each_fate_is_told_once),
 		cmocka_unit_test(test_one_missing_segment_is_a_missing_message),
@@ -475,7 +444,7 @@ int main(void)
 		ORDER(test_discarded_in_its_turn_it_stays_delivered),
 		cmocka_unit_test_teardown(
 			test_discarded_as_it_is_delivered_nobody_sees_it,
-			teardown),
+			kept_teardown),
 		CASE(test_replaced_bytes_are_charged_in_place_of_the_old),
 		KEEP(test_kept_messages_live_until_they_are_given_back),
 		KEEP(test_kept_messages_are_given_back_in_ended),

@@ -9,13 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "fakes.h"
-#include "rig.h"
-
-/* Nothing is done before the test says so. */
-FAKE(m_keeper,
-     .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
-     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
+#include "kept.h"
 
 /* Looks at what the application says of a message. */
 static unsigned judged;
@@ -37,15 +31,11 @@ FAKE(m_judge,
 
 static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n"
 			   "m_judge {}\n";
-static struct rig rig;
-static struct nopal_session *session;
 
 static void open_with(const char *config)
 {
-	rig_add(&m_keeper);
 	rig_add(&m_judge);
-	rig_open(&rig, config, NULL);
-	session = rig.opener.session;
+	kept_open(config);
 }
 
 static int setup(void **state)
@@ -53,28 +43,6 @@ static int setup(void **state)
 	(void)state;
 	open_with(KEPT);
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
-}
-
-/* As the role acknowledgement does it, in a turn. */
-static void settle(uint32_t number, enum nopal_fate fate)
-{
-	struct nopal_segment *segment = rig_segment(session, number);
-	struct nopal_core *core = nopal__core(session);
-	bool outermost = nopal__turn_begin(core->world);
-
-	assert_non_null(segment);
-	nopal__touch(core);
-	segment->fate = (uint8_t)fate;
-	nopal_release(session, rig_part(session, "m_keeper"), segment,
-		      NOPAL_FINISH);
-	nopal__turn_end(core->world, outermost);
 }
 
 static void test_a_full_send_buffer_says_when_there_is_room(void **state)
@@ -275,7 +243,7 @@ static void test_urgent_is_known_everywhere(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, kept_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_a_full_send_buffer_says_when_there_is_room),
 		CASE(test_one_message_may_exceed_the_send_buffer),
