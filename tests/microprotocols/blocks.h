@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks.h -- messages that fill blocks of forward_error_correction: sent by the
- * opener of a captured pair, recognised at the acceptor.
+ * blocks.h -- messages that fill blocks of forward_error_correction or windows of
+ * sliding_window_fec: sent by the opener of a captured pair, recognised at the
+ * acceptor.  The checks hold of both: they want one parity or repair behind every
+ * four sources, that of the longest segments behind every two.
+ *
+ *     capture_open(&net, fec_config(5, 4, ""));
+ *     send_block(4);
+ *     pass_from(1, 5);
+ *     assert_true(is_delivered(0));
+ *     capture_close(&net);
  */
 #ifndef NOPAL_TEST_BLOCKS_H
 #define NOPAL_TEST_BLOCKS_H
@@ -68,6 +76,82 @@ static inline bool is_delivered(uint32_t i)
 			found = true;
 		}
 	return found;
+}
+
+/* Of what was taken, the places from `first` to before `end` arrive. */
+static inline void pass_from(uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i++)
+		capture_pass(&net, i);
+}
+
+/* One byte of it is another, and `length` bytes of it arrive. */
+static inline void give_changed(uint32_t place, size_t at, uint8_t value,
+				size_t length)
+{
+	uint8_t bytes[CAPTURE_BYTES];
+
+	memcpy(bytes, net.datagram[place].bytes, net.datagram[place].length);
+	if (at < net.datagram[place].length)
+		bytes[at] = value;
+	capture_give(&net, bytes, length);
+}
+
+static inline void check_late_originals_and_duplicates_are_stopped(void)
+{
+	send_block(4);
+	pass_from(1, 5);
+	assert_int_equal(net.rig.acceptor.delivered, 4);
+	for (uint32_t again = 0; again < 2; again++)
+		pass_from(0, 5);
+	assert_int_equal(net.rig.acceptor.delivered, 4);
+	assert_int_equal(nopal_session_counters(net.rig.acceptor.session)
+				 ->segments_rebuilt,
+			 1);
+}
+
+/* Fewer than four are sent and one is lost: what repairs it leaves after `flush`. */
+static inline void check_flush(uint32_t count, uint32_t lost)
+{
+	int64_t sent_ns;
+
+	send_block(count);
+	sent_ns = nopal_world_now(net.rig.world);
+	assert_int_equal(net.count, count);
+	rig_run(&net.rig, 30 * NOPAL_MILLISECOND);
+	assert_int_equal(net.count, count + 1);
+	assert_in_range(net.datagram[count].time_ns - sent_ns,
+			20 * NOPAL_MILLISECOND, 21 * NOPAL_MILLISECOND);
+	pass_from(0, lost);
+	pass_from(lost + 1, count + 1);
+	assert_int_equal(net.rig.acceptor.delivered, count);
+	assert_true(is_delivered(lost));
+}
+
+static inline void check_closing_sends_what_repairs(void)
+{
+	send_block(2);
+	assert_int_equal(net.count, 2);
+	nopal_session_close(net.rig.opener.session);
+	assert_true(net.count >= 3);
+	capture_pass(&net, 0);
+	capture_pass(&net, 2);
+	assert_int_equal(net.rig.acceptor.delivered, 2);
+}
+
+/* Two segments as long as the path takes can be repaired too. */
+static inline void check_longest_segments(void)
+{
+	net.count = net.rig.acceptor.delivered = 0;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			rig_send_bytes(&net.rig,
+				       nopal_plan_body_bytes(net.rig.plan)),
+			0);
+	assert_int_equal(net.count, 3);
+	pass_from(1, 3);
+	assert_int_equal(net.rig.acceptor.delivered, 2);
+	assert_int_equal(net.rig.acceptor.ended, 0);
 }
 
 #endif

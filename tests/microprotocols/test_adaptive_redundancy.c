@@ -201,13 +201,11 @@ static void test_a_block_under_way_keeps_its_parity(void **state)
 	rig_send(&net.rig, "fourth");
 	assert_int_equal(parity_sent(4), 3);
 	capture_pass(&net, 0); /* and all of it is good for a repair */
-	for (uint32_t i = 4; i < 7; i++)
-		capture_pass(&net, i);
+	pass_from(4, 7);
 	assert_int_equal(net.rig.acceptor.delivered, 4);
 	send_block(4);
 	assert_int_equal(parity_sent(4), 1);
-	for (uint32_t i = 1; i < 5; i++)
-		capture_pass(&net, i);
+	pass_from(1, 5);
 	assert_true(is_delivered(0));
 	capture_close(&net);
 }

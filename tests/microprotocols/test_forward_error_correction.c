@@ -62,42 +62,17 @@ static void test_late_originals_and_duplicates_are_stopped(void **state)
 {
 	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
-	send_block(4);
-	for (uint32_t i = 1; i < 5; i++)
-		capture_pass(&net, i);
-	assert_int_equal(net.rig.acceptor.delivered, 4);
-	for (uint32_t again = 0; again < 2; again++)
-		for (uint32_t i = 0; i < 5; i++)
-			capture_pass(&net, i);
-	assert_int_equal(net.rig.acceptor.delivered, 4);
-	assert_int_equal(nopal_session_counters(net.rig.acceptor.session)
-				 ->segments_rebuilt,
-			 1);
+	check_late_originals_and_duplicates_are_stopped();
 	capture_close(&net);
 }
 
 static void test_an_incomplete_block_is_closed_after_flush(void **state)
 {
-	int64_t sent_ns;
-
 	(void)state;
 	capture_open(&net, fec_config(5, 4, "check_integrity {}\n"));
 	for (uint32_t count = 1; count < 4; count++)
-		for (uint32_t lost = 0; lost < count; lost++) {
-			send_block(count);
-			sent_ns = nopal_world_now(net.rig.world);
-			assert_int_equal(net.count, count);
-			rig_run(&net.rig, 30 * NOPAL_MILLISECOND);
-			assert_int_equal(net.count, count + 1);
-			assert_in_range(net.datagram[count].time_ns - sent_ns,
-					20 * NOPAL_MILLISECOND,
-					21 * NOPAL_MILLISECOND);
-			for (uint32_t i = 0; i <= count; i++)
-				if (i != lost)
-					capture_pass(&net, i);
-			assert_int_equal(net.rig.acceptor.delivered, count);
-			assert_true(is_delivered(lost));
-		}
+		for (uint32_t lost = 0; lost < count; lost++)
+			check_flush(count, lost);
 	capture_close(&net);
 }
 
@@ -142,59 +117,29 @@ static void test_closing_sends_the_parity_that_is_due(void **state)
 {
 	(void)state;
 	capture_open(&net, fec_config(5, 4, ""));
-	send_block(2);
-	assert_int_equal(net.count, 2);
-	nopal_session_close(net.rig.opener.session);
-	assert_true(net.count >= 3);
-	capture_pass(&net, 0);
-	capture_pass(&net, 2);
-	assert_int_equal(net.rig.acceptor.delivered, 2);
+	check_closing_sends_what_repairs();
 	capture_close(&net);
 }
 
-/* Segments as long as the path takes have parity too. */
 static void test_longest_segments(void **state)
 {
 	(void)state;
 	capture_open(&net, fec_config(3, 2, "check_integrity {}\n"));
-	net.count = net.rig.acceptor.delivered = 0;
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(
-			rig_send_bytes(&net.rig,
-				       nopal_plan_body_bytes(net.rig.plan)),
-			0);
-	assert_int_equal(net.count, 3);
-	capture_pass(&net, 1);
-	capture_pass(&net, 2);
-	assert_int_equal(net.rig.acceptor.delivered, 2);
-	assert_int_equal(net.rig.acceptor.ended, 0);
+	check_longest_segments();
 	capture_close(&net);
 }
 
 /* -------------------------------------------------------------- hostile parity */
-
-static void give_changed(uint32_t place, size_t at, uint8_t value,
-			 size_t length)
-{
-	uint8_t bytes[CAPTURE_BYTES];
-
-	memcpy(bytes, net.datagram[place].bytes, net.datagram[place].length);
-	if (at < net.datagram[place].length)
-		bytes[at] = value;
-	capture_give(&net, bytes, length);
-}
 
 /* What was forged concerns blocks to come, but not many. */
 static void assert_repairs_still(void)
 {
 	for (uint32_t block = 0; block < 300; block++) {
 		send_block(4);
-		for (uint32_t i = 0; i < 4; i++)
-			capture_pass(&net, i);
+		pass_from(0, 4);
 	}
 	send_block(4);
-	for (uint32_t i = 1; i < 5; i++)
-		capture_pass(&net, i);
+	pass_from(1, 5);
 	assert_int_equal(net.rig.acceptor.delivered, 4);
 }
 
@@ -207,8 +152,7 @@ static void test_parity_that_lies_about_its_block(void **state)
 	for (size_t at = PARITY_HEAD; at < PARITY_HEAD + PARITY_FIELDS; at++)
 		for (unsigned value = 0; value <= UINT8_MAX; value++) {
 			send_block(4);
-			for (uint32_t i = 0; i < 3; i++)
-				capture_pass(&net, i);
+			pass_from(0, 3);
 			give_changed(4, at, (uint8_t)value,
 				     net.datagram[4].length);
 			assert_int_equal(is_delivered(3),
@@ -226,8 +170,7 @@ static void test_parity_from_another_block_or_place(void **state)
 	for (size_t at = HEAD; at < PARITY_HEAD; at++)
 		for (unsigned value = 0; value <= UINT8_MAX; value += 5) {
 			send_block(4);
-			for (uint32_t i = 0; i < 3; i++)
-				capture_pass(&net, i);
+			pass_from(0, 3);
 			give_changed(4, at, (uint8_t)value,
 				     net.datagram[4].length);
 			assert_int_equal(net.rig.acceptor.ended, 0);
@@ -244,8 +187,7 @@ static void test_parity_cut_short(void **state)
 	send_block(4);
 	for (size_t length = 0; length < net.datagram[4].length; length++) {
 		send_block(4);
-		for (uint32_t i = 0; i < 3; i++)
-			capture_pass(&net, i);
+		pass_from(0, 3);
 		if (length >= net.datagram[4].length)
 			break;
 		give_changed(4, CAPTURE_BYTES, 0, length);
@@ -264,8 +206,7 @@ static void test_parity_with_a_wrong_symbol(void **state)
 	capture_open(&net, fec_config(5, 4, ""));
 	for (size_t at = 0; at < 30; at++) {
 		send_block(4);
-		for (uint32_t i = 0; i < 3; i++)
-			capture_pass(&net, i);
+		pass_from(0, 3);
 		at += PARITY_HEAD + PARITY_FIELDS;
 		give_changed(4, at, net.datagram[4].bytes[at] ^ 0x40,
 			     net.datagram[4].length);
@@ -343,8 +284,7 @@ static void test_parity_for_another_place(void **state)
 			at = PARITY_HEAD + PARITY_FIELDS + 2 +
 			     data_field(names[name], &bytes) + bytes - 1;
 			send_block(4);
-			for (uint32_t i = 0; i < 3; i++)
-				capture_pass(&net, i);
+			pass_from(0, 3);
 			give_changed(4, at,
 				     net.datagram[4].bytes[at] ^
 					     (uint8_t)(1u << bit),
@@ -368,8 +308,7 @@ static void test_an_old_block_does_not_push_out_a_new_one(void **state)
 		capture_pass(&net, 0);
 	}
 	send_block(4);
-	for (uint32_t i = 1; i < 4; i++)
-		capture_pass(&net, i);
+	pass_from(1, 4);
 	capture_give(&net, old.bytes, old.length);
 	capture_pass(&net, 4);
 	assert_true(is_delivered(0));
@@ -417,8 +356,7 @@ static void test_block_numbers_wrap(void **state)
 			  FEC_BLOCK, receiver->newest);
 	for (uint32_t block = 0; block < 8; block++) {
 		send_block(4);
-		for (uint32_t i = 1; i < 5; i++)
-			capture_pass(&net, i);
+		pass_from(1, 5);
 		assert_true(is_delivered(0));
 	}
 	assert_int_equal(receiver->newest, UINT16_MAX + 5);
@@ -434,12 +372,10 @@ static void test_repairs_after_an_outage(void **state)
 		send_block(4);
 	for (uint32_t block = 0; block < 2; block++) {
 		send_block(4);
-		for (uint32_t i = 0; i < 4; i++)
-			capture_pass(&net, i);
+		pass_from(0, 4);
 	}
 	send_block(4);
-	for (uint32_t i = 1; i < 5; i++)
-		capture_pass(&net, i);
+	pass_from(1, 5);
 	assert_int_equal(net.rig.acceptor.delivered, 4);
 	assert_true(is_delivered(0));
 	capture_close(&net);

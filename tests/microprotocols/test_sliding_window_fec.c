@@ -189,41 +189,18 @@ static void test_late_originals_and_duplicates_are_stopped(void **state)
 	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, ""));
 	pause_sending();
-	send_block(4);
-	for (uint32_t i = 1; i < 5; i++)
-		capture_pass(&net, i);
-	assert_int_equal(net.rig.acceptor.delivered, 4);
-	for (uint32_t again = 0; again < 2; again++)
-		for (uint32_t i = 0; i < 5; i++)
-			capture_pass(&net, i);
-	assert_int_equal(net.rig.acceptor.delivered, 4);
-	assert_int_equal(nopal_session_counters(net.rig.acceptor.session)
-				 ->segments_rebuilt,
-			 1);
+	check_late_originals_and_duplicates_are_stopped();
 	capture_close(&net);
 }
 
 static void test_a_few_are_repaired_after_flush(void **state)
 {
-	int64_t sent_ns;
-
 	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, "check_integrity {}\n"));
 	for (uint32_t count = 1; count < 4; count++)
 		for (uint32_t lost = 0; lost < count; lost++) {
 			pause_sending();
-			send_block(count);
-			sent_ns = nopal_world_now(net.rig.world);
-			assert_int_equal(net.count, count);
-			rig_run(&net.rig, 30 * NOPAL_MILLISECOND);
-			assert_int_equal(net.count, count + 1);
-			assert_in_range(net.datagram[count].time_ns - sent_ns,
-					20 * NOPAL_MILLISECOND,
-					21 * NOPAL_MILLISECOND);
-			for (uint32_t i = 0; i <= count; i++)
-				if (i != lost)
-					capture_pass(&net, i);
-			assert_true(is_delivered(lost));
+			check_flush(count, lost);
 		}
 	capture_close(&net);
 }
@@ -233,12 +210,7 @@ static void test_closing_sends_the_repair_that_is_due(void **state)
 	(void)state;
 	capture_open(&net, sliding_config(4, 1, 20, ""));
 	pause_sending();
-	send_block(2);
-	nopal_session_close(net.rig.opener.session);
-	assert_true(net.count >= 3);
-	capture_pass(&net, 0);
-	capture_pass(&net, 2);
-	assert_int_equal(net.rig.acceptor.delivered, 2);
+	check_closing_sends_what_repairs();
 	capture_close(&net);
 }
 
@@ -247,16 +219,7 @@ static void test_longest_segments(void **state)
 	(void)state;
 	capture_open(&net, sliding_config(2, 1, 4, "check_integrity {}\n"));
 	pause_sending();
-	net.count = net.rig.acceptor.delivered = 0;
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(
-			rig_send_bytes(&net.rig,
-				       nopal_plan_body_bytes(net.rig.plan)),
-			0);
-	assert_int_equal(net.count, 3);
-	capture_pass(&net, 1);
-	capture_pass(&net, 2);
-	assert_int_equal(net.rig.acceptor.delivered, 2);
+	check_longest_segments();
 	capture_close(&net);
 }
 
@@ -277,8 +240,7 @@ static void test_source_numbers_wrap(void **state)
 			  SLIDING_SOURCE, receiver->latest);
 	for (uint32_t round = 0; round < 8; round++) {
 		send_block(4);
-		for (uint32_t i = 1; i < 5; i++)
-			capture_pass(&net, i);
+		pass_from(1, 5);
 		assert_true(is_delivered(0));
 	}
 	assert_true(receiver->latest > 1u << 24);
@@ -289,29 +251,16 @@ static void test_source_numbers_wrap(void **state)
 
 enum { HEAD = 5, REPAIR_HEAD = HEAD + SLIDING_SOURCE_BYTES };
 
-static void give_changed(uint32_t place, size_t at, uint8_t value,
-			 size_t length)
-{
-	uint8_t bytes[CAPTURE_BYTES];
-
-	memcpy(bytes, net.datagram[place].bytes, net.datagram[place].length);
-	if (at < net.datagram[place].length)
-		bytes[at] = value;
-	capture_give(&net, bytes, length);
-}
-
 /* What was forged concerns sources to come, but not many. */
 static void assert_repairs_still(void)
 {
 	for (uint32_t round = 0; round < 300; round++) {
 		send_block(4);
-		for (uint32_t i = 0; i < 5; i++)
-			capture_pass(&net, i);
+		pass_from(0, 5);
 	}
 	pause_sending();
 	send_block(4);
-	for (uint32_t i = 1; i < 5; i++)
-		capture_pass(&net, i);
+	pass_from(1, 5);
 	assert_int_equal(net.rig.acceptor.delivered, 4);
 }
 
@@ -325,8 +274,7 @@ static void test_repairs_that_lie(void **state)
 		for (unsigned value = 0; value <= UINT8_MAX; value++) {
 			pause_sending();
 			send_block(4);
-			for (uint32_t i = 0; i < 3; i++)
-				capture_pass(&net, i);
+			pass_from(0, 3);
 			give_changed(4, at, (uint8_t)value,
 				     net.datagram[4].length);
 			assert_int_equal(net.rig.acceptor.ended, 0);
@@ -346,8 +294,7 @@ static void test_repairs_cut_short(void **state)
 	for (size_t cut = 1; cut < 60; cut++) {
 		pause_sending();
 		send_block(4);
-		for (uint32_t i = 0; i < 3; i++)
-			capture_pass(&net, i);
+		pass_from(0, 3);
 		give_changed(4, CAPTURE_BYTES, 0,
 			     cut % 2 ? cut / 2 : net.datagram[4].length - cut);
 		assert_false(is_delivered(3));
@@ -366,12 +313,10 @@ static void test_repairs_after_an_outage(void **state)
 		send_block(4);
 	for (uint32_t round = 0; round < 8; round++) {
 		send_block(4);
-		for (uint32_t i = 0; i < 5; i++)
-			capture_pass(&net, i);
+		pass_from(0, 5);
 	}
 	send_block(4);
-	for (uint32_t i = 1; i < 5; i++)
-		capture_pass(&net, i);
+	pass_from(1, 5);
 	assert_int_equal(net.rig.acceptor.delivered, 4);
 	capture_close(&net);
 }
