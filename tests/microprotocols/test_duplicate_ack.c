@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "segments.h"
+#include "losses.h"
 #include "stubs.h"
 
 #define OTHERS                                                                 \
@@ -17,42 +17,17 @@ static const char UNRELIABLE[] =
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 	"duplicate_ack {}\npositive_ack { selective = on }\na_tap {}\n";
 
-/* Sends `count` and loses those of the mask. */
 static void lose(struct rig *rig, const char *config, const char *mask,
 		 unsigned count)
 {
-	char words[64];
-
-	rig_open(rig, config, &(struct rig_options){ .link = "delay 10ms" });
-	rig_send(rig, "x");
-	rig_run(rig, NOPAL_SECOND);
-	snprintf(words, sizeof(words), "delay 10ms loss mask %s", mask);
-	rig_change(rig, words);
-	for (unsigned i = 0; i < count; i++)
-		rig_send(rig, "x");
+	lose_after(1, rig, config, mask, count);
 	rig_run(rig, 100 * NOPAL_MILLISECOND);
-}
-
-static void recover(const char *config, const char *mask, uint32_t losses)
-{
-	struct rig rig;
-
-	lose(&rig, config, mask, 20);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), losses);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
-	assert_int_equal(rig.acceptor.delivered, 21);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 21);
-	rig_close(&rig);
 }
 
 static void test_losses_are_found_and_mended_without_a_timeout(void **state)
 {
 	(void)state;
-	recover(CUMULATIVE, "0x1", 1);
-	recover(CUMULATIVE, "0x10", 1);
-	recover(SELECTIVE, "0x1", 1);
-	recover(SELECTIVE, "0x5555", 8);
-	recover(SELECTIVE, "0xffff", 16);
+	check_recoveries(1, CUMULATIVE, SELECTIVE);
 }
 
 /* One at a time is all that a cumulative ack can tell; each resend moves the
@@ -102,15 +77,8 @@ static void test_disorder_within_the_threshold_is_no_loss(void **state)
 
 static void test_where_nobody_resends_a_loss_is_missing(void **state)
 {
-	struct rig rig;
-
 	(void)state;
-	lose(&rig, UNRELIABLE, "0x5", 20);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 2);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 2);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 19);
-	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
-	rig_close(&rig);
+	check_missing(1, UNRELIABLE);
 }
 
 /* An ack of nothing, a stale floor segment, a largest below the threshold, more
@@ -121,10 +89,7 @@ static void test_strange_acks_find_nothing(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig, CUMULATIVE,
-		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
-	for (int i = 0; i < 10; i++)
-		rig_send(&rig, "x");
+	lose_ten(&rig, CUMULATIVE);
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
 	ack = (struct nopal_ack){ .largest = 9 };
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
@@ -144,10 +109,7 @@ static void test_each_loss_is_raised_once(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig, SELECTIVE,
-		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
-	for (int i = 0; i < 10; i++)
-		rig_send(&rig, "x");
+	lose_ten(&rig, SELECTIVE);
 	nopal_raise_ACK_FROM_NET(rig.opener.session, &ack);
 	for (uint64_t number = 7; number < 10; number++) {
 		segment = nopal_segment_find(

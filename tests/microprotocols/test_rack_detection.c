@@ -5,10 +5,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <cmocka.h>
 
-#include "segments.h"
+#include <string.h>
+
+#include "losses.h"
+
+enum { MEASURED = 4 }; /* messages before any is lost */
 
 #define OTHERS                                                                 \
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"          \
@@ -20,49 +23,16 @@ static const char UNRELIABLE[] =
 	"rack_detection {}\nrtt_estimation {}\n"
 	"positive_ack { selective = on }\na_tap {}\n";
 
-static void open_measured(struct rig *rig, const char *config)
-{
-	rig_open(rig, config, &(struct rig_options){ .link = "delay 10ms" });
-	for (int i = 0; i < 4; i++)
-		rig_send(rig, "x");
-	rig_run(rig, NOPAL_SECOND);
-	assert_int_equal(rig->acceptor.delivered, 4);
-}
-
-/* Sends `count` at once and loses those of the mask. */
 static void lose(struct rig *rig, const char *config, const char *mask,
 		 unsigned count)
 {
-	char words[64];
-
-	open_measured(rig, config);
-	snprintf(words, sizeof(words), "delay 10ms loss mask %s", mask);
-	rig_change(rig, words);
-	for (unsigned i = 0; i < count; i++)
-		rig_send(rig, "x");
-}
-
-static void recover(const char *config, const char *mask, uint32_t losses)
-{
-	struct rig rig;
-
-	lose(&rig, config, mask, 20);
-	rig_run(&rig, 120 * NOPAL_MILLISECOND);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), losses);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 0);
-	assert_int_equal(rig.acceptor.delivered, 24);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 24);
-	rig_close(&rig);
+	lose_after(MEASURED, rig, config, mask, count);
 }
 
 static void test_losses_are_found_and_mended_without_a_timeout(void **state)
 {
 	(void)state;
-	recover(CUMULATIVE, "0x1", 1);
-	recover(CUMULATIVE, "0x10", 1);
-	recover(SELECTIVE, "0x1", 1);
-	recover(SELECTIVE, "0x5555", 8);
-	recover(SELECTIVE, "0xffff", 16);
+	check_recoveries(MEASURED, CUMULATIVE, SELECTIVE);
 }
 
 /* One arrival is enough, a quarter of a round trip later: nothing waits for a
@@ -129,15 +99,8 @@ static void test_a_lost_resend_is_found(void **state)
 
 static void test_where_nobody_resends_a_loss_is_missing(void **state)
 {
-	struct rig rig;
-
 	(void)state;
-	lose(&rig, UNRELIABLE, "0x5", 20);
-	rig_run(&rig, 200 * NOPAL_MILLISECOND);
-	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_LOST), 2);
-	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 2);
-	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 22);
-	rig_close(&rig);
+	check_missing(MEASURED, UNRELIABLE);
 }
 
 static void flow(struct rig *rig, int count)
@@ -208,7 +171,7 @@ static void test_what_was_seen_is_forgotten(void **state)
 	struct rig rig;
 
 	(void)state;
-	open_measured(&rig, SELECTIVE);
+	open_after(MEASURED, &rig, SELECTIVE);
 	for (int i = 0; i < 5; i++)
 		assert_true(found_soon(&rig));
 	rig_change(&rig, "delay 14ms");
@@ -255,10 +218,7 @@ static void test_strange_acks_find_nothing(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_open(&rig, CUMULATIVE,
-		 &(struct rig_options){ .link = "delay 10ms loss 100%" });
-	for (int i = 0; i < 10; i++)
-		rig_send(&rig, "x");
+	lose_ten(&rig, CUMULATIVE);
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
 	ack.floor_segment = (struct nopal_handle){ 12345, 77 };
 	ack.selective = false;

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "arrivals.h"
+#include "scout.h"
 
 #define MS NOPAL_MILLISECOND
 
@@ -422,36 +423,6 @@ static void test_random_graphs_are_judged(void **state)
 
 enum { MANY = 400, REACH = 12 };
 
-static int64_t came_ns[MANY + 1];
-
-static enum nopal_verdict scout_on_from_net(struct nopal_session *session,
-					    const struct nopal_part *scout,
-					    struct nopal_message *message)
-{
-	char text[8] = { 0 };
-	long label;
-
-	(void)scout;
-	nopal_message_copy(message, 0, text, sizeof(text) - 1);
-	label = strtol(text, NULL, 10);
-	if (!came_ns[label])
-		came_ns[label] = session->now_ns;
-	return NOPAL_CONTINUE;
-}
-
-static const struct nopal_microprotocol a_scout = {
-	.abi = NOPAL_ABI,
-	.name = "a_scout",
-	.family = "check",
-	.summary = "sees when messages come",
-	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
-	.bindings =
-		(const struct nopal_binding[]){
-			NOPAL_ON(MSG_FROM_NET, scout_on_from_net,
-				 .before = "partial_order"),
-			{ 0 } },
-};
-
 /* Each is delivered when it has come and its predecessors have been delivered, in
  * that very turn; or `delay_ns` after it came where one of them is lost. */
 static void check_cross(uint64_t after[MANY + 1][2], int64_t delay_ns)
@@ -496,10 +467,8 @@ static void cross(const char *config, const char *link, uint64_t seed,
 	static uint64_t after[MANY + 1][2];
 	uint64_t random = seed;
 
-	rig_add(&a_scout);
-	rig_open(&rig, config,
-		 &(struct rig_options){ .link = link, .seed = seed });
-	memset(came_ns, 0, sizeof(came_ns));
+	scout_open(&rig, config,
+		   &(struct rig_options){ .link = link, .seed = seed });
 	for (unsigned i = 1; i <= MANY; i++) {
 		for (unsigned j = 0; j < 2; j++) {
 			random = random * UINT64_C(6364136223846793005) + 3;

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scout.h -- when messages come, whoever holds them up later: the microprotocol
+ * `a_scout` sees them before what orders them does.  The text of each is its number.
+ *
+ *     scout_open(&rig, "transport_driver {} ... a_scout {}\n", &options);
+ *     rig_send(&rig, "7"), rig_run(&rig, NOPAL_SECOND);
+ *     assert_true(came_ns[7] <= rig.acceptor.delivered_ns[0]);
+ *
+ * Include it after cmocka.h.
+ */
+#ifndef NOPAL_TEST_SCOUT_H
+#define NOPAL_TEST_SCOUT_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+
+enum { SCOUT_ROOM = 512 };
+
+static int64_t came_ns[SCOUT_ROOM]; /* by number, the first time; 0: never */
+
+static enum nopal_verdict scout_on_from_net(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_message *message)
+{
+	char text[8] = { 0 };
+	long number;
+
+	(void)part;
+	nopal_message_copy(message, 0, text, sizeof(text) - 1);
+	number = strtol(text, NULL, 10);
+	assert_in_range(number, 0, SCOUT_ROOM - 1);
+	if (!came_ns[number])
+		came_ns[number] = session->now_ns;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_microprotocol a_scout = {
+	.abi = NOPAL_ABI,
+	.name = "a_scout",
+	.family = "check",
+	.summary = "sees when messages come",
+	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(MSG_FROM_NET, scout_on_from_net,
+				 .before = "partial_order"),
+			{ 0 } },
+};
+
+static inline void scout_open(struct rig *rig, const char *config,
+			      const struct rig_options *options)
+{
+	memset(came_ns, 0, sizeof(came_ns));
+	rig_add(&a_scout);
+	rig_open(rig, config, options);
+}
+
+#endif
