@@ -2,17 +2,7 @@
 # SPDX-License-Identifier: MIT
 # bench PROGRAM -- `nopal bench bulk` makes figures of what its script prints, and
 # none of what is not sound.  The script is one of this test's own.
-set -eu
-nopal=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' INT TERM
-fault() {
-	echo "$*"
-	cat "$folder/out" "$folder/err"
-	exit 1
-}
-has() { grep -q -e "$1" "$folder/out" || fault "no '$1'"; }
+. "$(dirname "$0")/said.sh"
 
 side() { # BYTES WRONG CLASS WAITED: a side's report
 	printf '{"class":"%s","delivered_bytes":%s,"wrong_bytes":%s,"seconds":2,' \

@@ -2,16 +2,7 @@
 # SPDX-License-Identifier: MIT
 # bench_rows PROGRAM -- every measurement that needs no namespaces brings a figure
 # for each of its rows, however short it is, and says what is wrong with its words.
-set -eu
-nopal=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' INT TERM
-fault() {
-	echo "$*"
-	cat "$folder/out" "$folder/err"
-	exit 1
-}
+. "$(dirname "$0")/said.sh"
 # MEASUREMENT ROWS OPTION...: each row has a figure
 rows() {
 	what=$1 list=$2

@@ -3,16 +3,7 @@
 # reproduce PROGRAM -- the experiments of the papers, simulated and short: the shape
 # of what they claim holds in virtual time, the same seed gives the same report, and
 # wrong words are answered.  Live they are only begun.
-set -eu
-nopal=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' INT TERM
-fault() {
-	echo "$*"
-	cat "$folder/out" "$folder/err"
-	exit 1
-}
+. "$(dirname "$0")/said.sh"
 # again CODE WORDS...
 again() {
 	wanted=$1
@@ -21,7 +12,6 @@ again() {
 	timeout 200 "$nopal" reproduce "$@" >"$folder/out" 2>"$folder/err" || code=$?
 	[ $code = "$wanted" ] || fault "$*: exit $code, not $wanted"
 }
-has() { grep -q -e "$1" "$folder/out" || fault "no '$1'"; }
 holds() { grep -q "^  holds  *$1" "$folder/out" || fault "does not hold: $1"; }
 refused() {
 	again 2 "$@"

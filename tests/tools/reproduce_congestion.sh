@@ -2,16 +2,7 @@
 # SPDX-License-Identifier: MIT
 # reproduce_congestion PROGRAM -- the table of congestion policies, short: every
 # policy has its rows, the claims of shape hold, the same seed gives the same table.
-set -eu
-nopal=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' INT TERM
-fault() {
-	echo "$*"
-	cat "$folder/out" "$folder/err"
-	exit 1
-}
+. "$(dirname "$0")/said.sh"
 # again CODE WORDS...
 again() {
 	wanted=$1
