@@ -61,18 +61,95 @@ static void compose_validate(const struct nopal_composed_layer *layer,
 	}
 }
 
-/* What is parsed and checked, and not yet run. */
-static void compose_multiplicity(const struct nopal_composed_layer *layer,
-				 struct nopal_problems *problems)
+static bool compose_answered(const struct nopal_composed_layer *layer,
+			     const char *role)
 {
-	if (layer->multiplicity != NOPAL_ONE)
+	for (size_t i = 0; i < layer->count; i++)
+		if (nopal__answers(layer->members[i].microprotocol, role))
+			return true;
+	return false;
+}
+
+/* Who keeps something of its peer cannot have many of them. */
+static void compose_many(const struct nopal_composed_layer *layer,
+			 struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+
+		if (!member->microprotocol->many)
+			nopal_problems_add(
+				problems, member->place.file,
+				member->place.line,
+				"put it into the layer of the destinations",
+				"%s is between one sender and one receiver, "
+				"and layer `%s` speaks to many",
+				member->microprotocol->name, layer->name);
+	}
+}
+
+static void compose_destinations(const struct nopal_composition *composition,
+				 size_t index, struct nopal_problems *problems)
+{
+	const struct nopal_composed_layer *layer = &composition->layers[index];
+
+	if (index == 0) {
 		nopal_problems_add(
 			problems, layer->place.file, layer->place.line,
-			"write multiplicity = one, or leave it out",
-			"layer `%s` is %s; this build runs layers of "
-			"multiplicity one alone",
-			layer->name,
-			nopal__multiplicity_words[layer->multiplicity]);
+			"put a layer above it: transport_driver {}, "
+			"whole_messages {}, fan_out {}",
+			"layer `%s` is one for each destination, and nobody "
+			"above it says who gets what",
+			layer->name);
+		return;
+	}
+	if (!compose_answered(layer - 1, "fan_out"))
+		nopal_problems_add(
+			problems, layer[-1].place.file, layer[-1].place.line,
+			"add fan_out {}",
+			"nobody in layer `%s` says how many destinations must "
+			"have a message",
+			layer[-1].name);
+	for (size_t above = 0; above < index; above++)
+		compose_many(&composition->layers[above], problems);
+}
+
+/* Streams and shared flows are parsed and checked, and not yet run; destinations
+ * are in one layer. */
+static void compose_multiplicity(const struct nopal_composition *composition,
+				 struct nopal_problems *problems)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < composition->layer_count; i++) {
+		const struct nopal_composed_layer *layer =
+			&composition->layers[i];
+
+		if (layer->multiplicity == NOPAL_PER_DESTINATION && !found++)
+			compose_destinations(composition, i, problems);
+		else if (layer->multiplicity != NOPAL_ONE)
+			nopal_problems_add(
+				problems, layer->place.file, layer->place.line,
+				"write multiplicity = one, or leave it out",
+				"layer `%s` is %s%s; this build runs one layer "
+				"per_destination, and else those of "
+				"multiplicity one",
+				layer->name, found > 1 ? "another " : "",
+				nopal__multiplicity_words[layer->multiplicity]);
+	}
+}
+
+/* Roles that its place gives a layer. */
+static void compose_place(struct nopal_composition *composition)
+{
+	const struct nopal_config *config = composition->config;
+
+	for (size_t i = 0; i + 1 < composition->layer_count; i++)
+		composition->layers[i].stands_on =
+			config->layers[i + 1].multiplicity ==
+					NOPAL_PER_DESTINATION
+				? "layer_below|destinations"
+				: "layer_below";
 }
 
 static void compose_layer(struct nopal_composed_layer *layer,
@@ -92,7 +169,6 @@ static void compose_layer(struct nopal_composed_layer *layer,
 	nopal__cycles_check(layer, problems);
 	nopal__order_check(layer, problems);
 	compose_validate(layer, from, problems);
-	compose_multiplicity(layer, problems);
 	if (!problems->errors)
 		nopal__usage_warn(layer, problems);
 }
@@ -120,8 +196,10 @@ struct nopal_composition *nopal__compose(struct nopal_config *config,
 	composition->layers = nopal__zeroed(config->layer_count,
 					    sizeof(*composition->layers));
 	composition->layer_count = config->layer_count;
+	compose_place(composition);
 	for (size_t i = 0; i < config->layer_count; i++)
 		compose_layer(&composition->layers[i], config, i, problems);
+	compose_multiplicity(composition, problems);
 	if (!config->layer_count)
 		nopal_problems_add(problems, config->place.file, 0,
 				   "begin with `transport_driver {}`; `nopal "

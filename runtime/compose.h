@@ -38,6 +38,7 @@ struct nopal_composed_layer {
 	char *name;
 	enum nopal_multiplicity multiplicity;
 	struct nopal_place place;
+	const char *stands_on; /* what its place gives: roles, joined by '|' */
 	struct nopal_member
 		*members; /* in the config's order, added ones last */
 	size_t count;

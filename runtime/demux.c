@@ -151,6 +151,10 @@ int nopal__demux_enter(struct nopal_core *bottom)
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	struct nopal_id_table *table = &endpoint->by_id;
 
+	if (bottom->is_group) { /* nothing arrives for it; a name in traces */
+		bottom->local_id = (uint32_t)nopal_random(&bottom->session) | 1;
+		return 0;
+	}
 	if (table->used == SESSIONS_MOST ||
 	    (table->used * 2 >= table->room && id_grow(table) < 0))
 		return -ENOMEM;
@@ -170,6 +174,8 @@ void nopal__demux_forget(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
+	if (bottom->is_group)
+		return;
 	id_remove(&endpoint->by_id, bottom->local_id);
 	address_forget(bottom);
 	if (bottom->opening_key)

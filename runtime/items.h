@@ -58,6 +58,7 @@ struct nopal_segment {
 	};
 	uint8_t pins; /* raises in progress: freed after the last */
 	uint16_t departures;
+	uint32_t copies; /* with destinations whose fate is open */
 	uint8_t path;	 /* arriving: the one it came by, or NOPAL_PATH_NONE */
 	uint32_t number; /* counts from 1 in its session: its name in traces */
 	int64_t created_ns;

@@ -30,7 +30,7 @@
 
 #include "structures.h"
 
-#define NOPAL_ABI 3u /* a plugin built for another is refused */
+#define NOPAL_ABI 4u /* a plugin built for another is refused */
 
 #define NOPAL_MICROSECOND INT64_C(1000)
 #define NOPAL_MILLISECOND INT64_C(1000000)
@@ -75,6 +75,32 @@ enum nopal_end {
 struct nopal_failure {
 	enum nopal_end end;
 	const char *text; /* for people; valid during the raise */
+};
+
+/* One of those to whom a layer with `multiplicity = per_destination` speaks, as the
+ * layer above it sees it: a session of its own. */
+struct nopal_destination {
+	uint32_t id;  /* counts from 1 in its group, and is not used again */
+	bool open;    /* it was reached; what is sent before waits for that */
+	bool removed; /* by the application: nobody waits for it any more */
+	bool paused;  /* set by the role fan_out: it gets nothing meanwhile */
+	bool ended;   /* nothing reaches it any more */
+	enum nopal_end end; /* at DESTINATION_ENDED: why, and in words */
+	const char *text;
+	uint64_t note[4]; /* of the role destination_choice; 0 at first */
+};
+static inline bool
+nopal_destination_takes(const struct nopal_destination *destination)
+{
+	return !destination->removed && !destination->paused &&
+	       !destination->ended;
+}
+/* Argument of COPY_DONE.  `segment->copies` are those that are open after it. */
+struct nopal_copy {
+	struct nopal_segment *segment;
+	struct nopal_destination *destination;
+	int fate;	 /* enum nopal_fate: has it all of it? */
+	int64_t took_ns; /* since the segment's last departure */
 };
 
 /* Argument of RATE_FROM_USER. */
@@ -456,6 +482,8 @@ struct nopal_microprotocol {
 	const char *family;    /* (required) base status reliability flow ... */
 	const char *summary;   /* (required) one line */
 	unsigned wire_version; /* raise it when the wire meaning changes */
+	/* It keeps nothing of a peer: it may stand above many destinations. */
+	bool many;
 
 	const struct nopal_role *provides;
 	const struct nopal_relation *needs;
@@ -651,6 +679,21 @@ enum { NOPAL_PATHS_MOST = 4, NOPAL_PATH_NONE = UINT8_MAX };
 #define NOPAL_PATH_SILENCE_NS (3 * NOPAL_SECOND)
 bool nopal_path_is_open(const struct nopal_session *session, unsigned path);
 void nopal_path_open(struct nopal_session *session, unsigned path);
+
+/* Above a layer of destinations: who they are now, by their age, and which of them
+ * have the segment that leaves, in SEND_SEGMENT: the one that the application has
+ * named; those that were chosen; else all that are not removed, paused or ended.  What
+ * a destination was given and has no fate of is its backlog. */
+uint32_t nopal_destination_count(const struct nopal_session *session);
+struct nopal_destination *
+nopal_destination_at(const struct nopal_session *session, uint32_t index);
+uint64_t nopal_destination_backlog(const struct nopal_session *session,
+				   uint32_t index);
+/* Ends the session with it. */
+void nopal_destination_break(struct nopal_session *session, uint32_t index,
+			     enum nopal_end end, const char *text);
+void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
+			 uint32_t count);
 
 #include "items.h"
 

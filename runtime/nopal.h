@@ -221,6 +221,17 @@ void nopal_shards_close(struct nopal_shards *shards);
 
 /* ---------------------------------------------------------------- sessions */
 
+/* What the application sees of one destination of a group. */
+struct nopal_destination_info {
+	uint32_t id;
+	struct nopal_address address;
+	bool open, ended;
+	int end;	  /* where it ended: enum nopal_end, and in words */
+	const char *text; /* valid during the callback */
+	/* The session with it, to look at: counters, shared variables. */
+	const struct nopal_session *session;
+};
+
 /* All optional.  Called in the world's thread; a session may be closed or
  * aborted, and messages sent, from within any of them. */
 struct nopal_callbacks {
@@ -241,6 +252,10 @@ struct nopal_callbacks {
 	 * no such callback.  It is the application's that talks to the network. */
 	int64_t (*reserve)(struct nopal_session *session, int64_t bps,
 			   void *user);
+	/* A destination of a group has opened, or ended: it is gone after that. */
+	void (*destination)(struct nopal_session *session,
+			    const struct nopal_destination_info *info,
+			    void *user);
 	/* The peer sends no more; the default then closes this side too. */
 	void (*peer_closed)(struct nopal_session *session, void *user);
 	/* The last callback of the session: `end` is enum nopal_end, `text` says
@@ -269,6 +284,30 @@ struct nopal_session *
 nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 		   const struct nopal_address *peer,
 		   const struct nopal_callbacks *callbacks, void *user);
+/* One to many, where a layer of the plan has `multiplicity = per_destination`: a
+ * session without destinations yet.  What is sent goes to those that are there then,
+ * or to one alone, which the property `destination` names by its id; it opens with
+ * the first of them, and breaks when the last one has gone by itself.
+ * nopal_session_open() with such a plan is a group with one destination, and a
+ * listener's session has the opener for its only one.  NULL: as there, or no such
+ * layer. */
+struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint,
+				       struct nopal_plan *plan,
+				       const struct nopal_callbacks *callbacks,
+				       void *user);
+/* Its id.  -EINVAL: no group; -EEXIST: it is one already; -EPIPE: the group
+ * closes; -ENOMEM, or over the endpoint's sessions. */
+int64_t nopal_destination_add(struct nopal_session *group,
+			      const struct nopal_address *address);
+/* It gets no more messages, and nobody waits for it.  What it was given before
+ * still goes there, and then its session closes; or, `at_once`, it ends now.
+ * -ENOENT: there is none of this id. */
+int nopal_destination_remove(struct nopal_session *group, uint32_t id,
+			     bool at_once);
+/* Those that are there; writes at most `room`, returns how many. */
+size_t nopal_destinations(const struct nopal_session *group,
+			  struct nopal_destination_info *ret_infos,
+			  size_t room);
 /* Close in good order: what was sent gets its fate first; then `ended`. */
 void nopal_session_close(struct nopal_session *session);
 /* One path more: from the session's own endpoint, or from one that was shared

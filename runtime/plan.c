@@ -242,8 +242,9 @@ static void seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 	if (!fresh)
 		abort();
 	((struct nopal_awake *)(void *)fresh)->budget = plan->budget;
-	memcpy(fresh + layer->shared_at, layer->shared_initial,
-	       layer->shared_count * sizeof(int64_t));
+	if (layer->shared_count)
+		memcpy(fresh + layer->shared_at, layer->shared_initial,
+		       layer->shared_count * sizeof(int64_t));
 	for (uint32_t i = 0; i < layer->timer_count + NOPAL_TIMERS_OWN; i++)
 		timers[i].deadline_ns = NOPAL_NEVER;
 	layer->fresh = (void *)fresh;
@@ -487,6 +488,31 @@ static void seal_demux(struct nopal_plan *plan)
 			   bottom_provider(plan, "parallel_paths");
 }
 
+/* Where a segment above destinations says for whom it is. */
+static void seal_destinations(struct nopal_plan *plan,
+			      const struct nopal_composition *composition)
+{
+	const struct nopal_layer *above;
+
+	for (uint32_t l = 1; l < plan->layer_count; l++)
+		if (composition->layers[l].multiplicity ==
+		    NOPAL_PER_DESTINATION)
+			plan->destinations = (uint8_t)l;
+	if (!plan->destinations)
+		return;
+	above = &plan->layers[plan->destinations - 1];
+	for (uint32_t p = 0; p < above->part_count; p++) {
+		const struct nopal_part *part =
+			&plan->parts[above->first_part + p];
+		const struct nopal_attribute *attribute =
+			part->microprotocol->attributes;
+
+		for (unsigned i = 0; attribute && attribute[i].name; i++)
+			if (strcmp(attribute[i].name, "destination") == 0)
+				plan->destination_slot = part->attribute[i];
+	}
+}
+
 static char *text_copy(const char *text)
 {
 	char *copy = strdup(text ? text : "");
@@ -520,6 +546,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 		nopal_plan_unref(plan);
 		return NULL;
 	}
+	seal_destinations(plan, composition);
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		seal_layer(plan, &plan->layers[l], &composition->layers[l]);
 	seal_message_limit(plan, composition->config->message_limit_bytes);

@@ -128,7 +128,9 @@ struct nopal_plan {
 	uint32_t properties; /* slots that applications set, a bit each */
 	uint8_t serial_of[NOPAL_SLOT_ROOM]; /* reference index + 1, or 0 */
 	uint32_t serial_count;
-	uint8_t above_kind_slot; /* kind of a segment of an upper layer */
+	uint8_t above_kind_slot;  /* kind of a segment of an upper layer */
+	uint8_t destination_slot; /* whom a segment is for, or came from */
+	uint8_t destinations; /* index of the layer of them; 0: there is none */
 	struct nopal_kind_plan kinds[NOPAL_KIND_ROOM];
 	const struct nopal_part *seal;	    /* NULL: none */
 	const struct nopal_part *format;    /* of data headers; NULL: ours */

@@ -7,6 +7,7 @@
  * `requires = auto`, the default provider of an open need is added, and theirs
  * in turn, with a warning that says so.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,9 +72,27 @@ bool nopal__answers(const struct nopal_microprotocol *microprotocol,
 	return false;
 }
 
+/* Is one of the alternatives in the one also in the other? */
+static bool relations_share(const char *one, const char *other)
+{
+	const char *word;
+	size_t length;
+
+	while (one && (length = nopal__next_word(&one, '|', &word)) > 0) {
+		char alone[64];
+
+		snprintf(alone, sizeof(alone), "%.*s", (int)length, word);
+		if (nopal__word_in(other, '|', alone))
+			return true;
+	}
+	return false;
+}
+
 static bool relations_met(const struct nopal_composed_layer *layer,
 			  const struct relations_need *need)
 {
+	if (relations_share(layer->stands_on, need->relation->role))
+		return true;
 	for (size_t i = 0; i < layer->count; i++) {
 		if (&layer->members[i] != need->member &&
 		    nopal__answers(layer->members[i].microprotocol,
@@ -245,14 +264,24 @@ static bool relations_add(struct nopal_composed_layer *layer,
 	return false;
 }
 
+/* What to do for what no microprotocol gives. */
+static const char *relations_place(const char *role)
+{
+	if (strcmp(role, "destinations") == 0)
+		return "put it into a layer right above one with "
+		       "`multiplicity = per_destination`";
+	if (strcmp(role, "layer_below") == 0)
+		return "put it into a layer that is not the lowest";
+	return "nothing known provides it: is a `plugin` missing?";
+}
+
 static bool relations_say_open(struct nopal_composed_layer *layer,
 			       const struct relations_need *need,
 			       struct nopal_problems *problems)
 {
 	char *who = relations_providers(need->relation->role);
 	char *fix = who ? nopal__printed("add %s", who)
-			: nopal__copy("nothing known provides it: is a "
-				      "`plugin` missing?");
+			: nopal__copy(relations_place(need->relation->role));
 
 	if (need->member)
 		nopal_problems_add(

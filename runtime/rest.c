@@ -176,7 +176,8 @@ static bool nothing_under_way(const struct nopal_core *core)
 
 static bool may_rest(const struct nopal_core *bottom, int64_t now_ns)
 {
-	for (const struct nopal_core *core = bottom; core; core = core->above)
+	for (const struct nopal_core *core = bottom; core;
+	     core = nopal__over(core))
 		if (now_ns - core->now_ns < NOPAL_REST_NS ||
 		    !nothing_under_way(core))
 			return false;
@@ -240,7 +241,7 @@ static void list_move(struct nopal_core *bottom, struct nopal_core **list)
 
 static void stack_rest(struct nopal_core *bottom)
 {
-	for (struct nopal_core *core = bottom; core; core = core->above)
+	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
 		if (!core_pack(core)) {
 			nopal__rouse(bottom);
 			return;
@@ -269,7 +270,7 @@ bool nopal__rouse(struct nopal_core *core)
 	struct nopal_core *bottom = nopal__bottom(core);
 
 	list_move(bottom, &bottom->endpoint->sessions);
-	for (core = bottom; core; core = core->above)
+	for (core = bottom; core; core = nopal__over(core))
 		if (!core->awake && !core_unpack(core)) {
 			nopal__session_end(bottom, NOPAL_RESOURCE, NULL);
 			return false;

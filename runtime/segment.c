@@ -91,7 +91,7 @@ segment_make_carried(struct nopal_core *core, uint8_t kind)
 				      (uint16_t)barrier, segment->number,
 				      segment->waiting[barrier]);
 	}
-	if (core->below)
+	if (!core->lowest && !core->fans_out)
 		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
 	nopal__watchdog_start(core);
 	return segment;
@@ -301,7 +301,7 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		refuse_send(core, segment);
 		return;
 	}
-	if (!core->below && !nopal__may_leave(core, segment)) {
+	if (core->lowest && !nopal__may_leave(core, segment)) {
 		nopal__ready_push(core, segment);
 		return;
 	}
@@ -320,7 +320,7 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 	if (nopal__layer(core)->packet_number_slot)
 		segment->attribute[nopal__layer(core)->packet_number_slot] =
 			segment->packet_number;
-	if (!core->below) /* not done before it has left */
+	if (core->lowest || core->fans_out) /* not done before it has left */
 		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
 	segment->pins++;
 	nopal_raise_SEND_SEGMENT(&core->session, segment);
@@ -331,11 +331,11 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 			      segment->number, segment->waiting[NOPAL_SEND]);
 	if (!is_tracked(core, segment))
 		nopal_segment_settle(&core->session, segment);
-	if (core->below)
-		nopal__stack_down(core, segment);
-	else
+	if (core->lowest)
 		nopal__pack_out(core, segment);
-	if (!core->below)
+	else
+		nopal__stack_down(core, segment);
+	if (core->lowest || core->fans_out)
 		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	segment->pins--;
 	nopal__segment_settle(core, segment);
@@ -461,7 +461,7 @@ void nopal_control_send(struct nopal_session *session,
 	struct nopal_core *core = nopal__core(session);
 
 	control_note(core, segment, length);
-	if (core->below)
+	if (!core->lowest)
 		nopal__stack_down(core, segment);
 	else if (segment->kind == NOPAL_KIND_CONNECT)
 		nopal__opening_pack(core, segment);
@@ -476,7 +476,7 @@ void nopal_control_send_by(struct nopal_session *session,
 {
 	struct nopal_core *core = nopal__core(session);
 
-	if (core->below) {
+	if (!core->lowest) {
 		nopal_control_send(session, segment, length);
 		return;
 	}

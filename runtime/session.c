@@ -83,6 +83,18 @@ static bool core_lay_out(struct nopal_core *core)
 	return nopal__awake_lay_out(core);
 }
 
+/* Of a core that is the uppermost of one. */
+static bool destination_make(struct nopal_core *core)
+{
+	if (!core->layer->index ||
+	    core->layer->index != core->layer->plan->destinations)
+		return true;
+	core->destination = calloc(1, sizeof(*core->destination));
+	if (core->destination)
+		core->destination->id = 1;
+	return core->destination != NULL;
+}
+
 static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
 				    struct nopal_plan *plan,
 				    const struct nopal_layer *layer,
@@ -93,11 +105,14 @@ static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
 	if (!core)
 		return NULL;
 	core->layer = layer;
+	core->lowest = layer->index + 1u == plan->layer_count;
+	core->fans_out = layer->index + 1u == plan->destinations;
 	core->endpoint = endpoint;
 	core->world = endpoint->port.world;
 	core->peer = *peer;
 	core->now_ns = core->world->now_ns;
-	if (!core_lay_out(core)) {
+	if (!destination_make(core) || !core_lay_out(core)) {
+		free(core->destination);
 		free(core->awake);
 		free(core);
 		return NULL;
@@ -131,6 +146,10 @@ static void core_free(struct nopal_core *core)
 		nopal__pool_give(&core->awake->segments, segment);
 		segment = newer;
 	}
+	if (core->is_group)
+		nopal__group_free(core);
+	else
+		free(core->destination);
 	nopal_wheel_disarm(&core->world->wheel, &core->wake);
 	nopal__memory_release(core);
 	nopal_plan_unref((struct nopal_plan *)(uintptr_t)core->layer->plan);
@@ -145,22 +164,22 @@ static void core_free(struct nopal_core *core)
 static void stack_free(struct nopal_core *bottom)
 {
 	while (bottom) {
-		struct nopal_core *above = bottom->above;
+		struct nopal_core *over = nopal__over(bottom);
 
 		core_free(bottom);
-		bottom = above;
+		bottom = over;
 	}
 }
 
-/* Returns the bottom of the stack, entered at the endpoint. */
-struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
-				       struct nopal_plan *plan,
-				       const struct nopal_address *peer,
-				       bool opener)
+/* The cores from `first` on, the lowest of which is returned. */
+static struct nopal_core *cores_make(struct nopal_endpoint *endpoint,
+				     struct nopal_plan *plan, uint32_t first,
+				     uint32_t end, struct nopal_core *above,
+				     const struct nopal_address *peer)
 {
 	struct nopal_core *bottom = NULL;
 
-	for (uint32_t i = 0; i < plan->layer_count; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		struct nopal_core *core =
 			core_make(endpoint, plan, &plan->layers[i], peer);
 
@@ -168,25 +187,57 @@ struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 			stack_free(bottom);
 			return NULL;
 		}
-		core->opener = opener;
-		core->above = bottom;
+		core->above = bottom ? bottom : above;
 		if (bottom)
 			bottom->below = core;
 		bottom = core;
 	}
-	if (nopal__endpoint_enter(bottom) < 0) {
+	return bottom;
+}
+
+static int stack_open(struct nopal_core *bottom)
+{
+	for (struct nopal_core *core = bottom; core; core = nopal__over(core)) {
+		core->local_id = bottom->local_id;
+		if (parts_open(core) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint,
+				     struct nopal_plan *plan, uint32_t first,
+				     uint32_t end, struct nopal_core *above,
+				     const struct nopal_address *peer,
+				     bool opener)
+{
+	struct nopal_core *bottom =
+		cores_make(endpoint, plan, first, end, above, peer);
+
+	if (!bottom)
+		return NULL;
+	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
+		core->opener = opener;
+	if ((end < plan->layer_count && nopal__group_attach(bottom) < 0) ||
+	    nopal__endpoint_enter(bottom) < 0) {
 		stack_free(bottom);
 		return NULL;
 	}
-	for (struct nopal_core *core = bottom; core; core = core->above) {
-		core->local_id = bottom->local_id;
-		if (parts_open(core) < 0) {
-			nopal__endpoint_forget(bottom);
-			stack_free(bottom);
-			return NULL;
-		}
+	if (stack_open(bottom) < 0) {
+		nopal__endpoint_forget(bottom);
+		stack_free(bottom);
+		return NULL;
 	}
 	return bottom;
+}
+
+struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
+				       struct nopal_plan *plan,
+				       const struct nopal_address *peer,
+				       bool opener)
+{
+	return nopal__stack_make(endpoint, plan, 0, plan->layer_count, NULL,
+				 peer, opener);
 }
 
 static void parts_close(struct nopal_core *core)
@@ -201,7 +252,7 @@ static void parts_close(struct nopal_core *core)
 
 void nopal__session_unmake(struct nopal_core *bottom)
 {
-	for (struct nopal_core *core = bottom; core; core = core->above)
+	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
 		parts_close(core);
 	nopal__endpoint_forget(bottom);
 	stack_free(bottom);
@@ -222,7 +273,8 @@ void nopal__session_start(struct nopal_core *core)
 			     nopal__trace_role(core->opener, core->peer_id));
 	}
 	nopal_raise_OPEN_SESSION(&core->session, &core->session);
-	if (!core->layer->connection && core->life == NOPAL_LIFE_OPENING)
+	if (!core->layer->connection && !core->is_group &&
+	    core->life == NOPAL_LIFE_OPENING)
 		nopal_session_opened(&core->session);
 }
 
@@ -240,10 +292,12 @@ void nopal_session_opened(struct nopal_session *session)
 		return;
 	core->life = NOPAL_LIFE_OPEN;
 	nopal_raise_SESSION_OPENED(session, session);
-	if (core->above)
+	if (nopal__over(core))
 		nopal__session_start(core->above);
 	else if (core->callbacks && core->callbacks->opened)
 		core->callbacks->opened(session, core->user);
+	if (core->above && core->above->fans_out)
+		nopal__destination_opened(core);
 	nopal__messages_flush_opened(core);
 	if (core->close_asked && core->life == NOPAL_LIFE_OPEN)
 		drain_begin(core);
@@ -255,14 +309,19 @@ nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 		   const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_world *world = endpoint->port.world;
-	bool outermost = nopal__turn_begin(world);
-	const struct nopal_callbacks *shared =
-		nopal__callbacks_share(endpoint, callbacks);
-	struct nopal_core *bottom =
-		shared && nopal__demux_suits(endpoint, plan)
-			? nopal__session_make(endpoint, plan, peer, true)
-			: NULL;
-	struct nopal_core *top = bottom ? nopal__top(bottom) : NULL;
+	const struct nopal_callbacks *shared;
+	struct nopal_core *bottom, *top;
+	bool outermost;
+
+	if (plan->destinations)
+		return nopal__group_with_one(endpoint, plan, peer, callbacks,
+					     user);
+	outermost = nopal__turn_begin(world);
+	shared = nopal__callbacks_share(endpoint, callbacks);
+	bottom = shared && nopal__demux_suits(endpoint, plan)
+			 ? nopal__session_make(endpoint, plan, peer, true)
+			 : NULL;
+	top = bottom ? nopal__top(bottom) : NULL;
 
 	if (top) {
 		top->callbacks = shared;
@@ -287,7 +346,7 @@ void nopal__session_drained(struct nopal_core *core)
 		nopal_session_closed(&core->session);
 }
 
-static void close_ask(struct nopal_core *core)
+void nopal__session_close(struct nopal_core *core)
 {
 	nopal__touch(core);
 	if (core->life == NOPAL_LIFE_OPEN)
@@ -304,7 +363,7 @@ void nopal_session_close(struct nopal_session *session)
 	struct nopal_core *core = nopal__core(session);
 	bool outermost = nopal__turn_begin(core->world);
 
-	close_ask(core);
+	nopal__session_close(core);
 	nopal__turn_end(core->world, outermost);
 }
 
@@ -314,13 +373,17 @@ void nopal_session_closed(struct nopal_session *session)
 
 	if (core->life == NOPAL_LIFE_ENDED)
 		return;
-	if (!core->below) {
+	if (core->is_group) {
+		nopal__group_close(core);
+		return;
+	}
+	if (core->lowest) {
 		nopal__session_end(core, NOPAL_ENDED_WELL,
 				   "closed in good order");
 		return;
 	}
 	core->life = NOPAL_LIFE_ENDED;
-	close_ask(core->below);
+	nopal__session_close(core->below);
 }
 
 void nopal_session_peer_closed(struct nopal_session *session)
@@ -331,12 +394,12 @@ void nopal_session_peer_closed(struct nopal_session *session)
 		return;
 	core->peer_closed = true;
 	nopal_raise_PEER_CLOSED(session, session);
-	if (core->above)
+	if (nopal__over(core))
 		nopal_session_peer_closed(&core->above->session);
 	else if (core->callbacks && core->callbacks->peer_closed)
 		core->callbacks->peer_closed(session, core->user);
 	else
-		close_ask(core);
+		nopal__session_close(core);
 }
 
 /* Ends the whole stack; the last events and callbacks follow with the turn. */
@@ -350,8 +413,13 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 	bottom->end = end;
 	if (bottom->awake)
 		bottom->awake->end_text = strdup(text ? text : "");
-	for (core = bottom; core; core = core->above)
+	for (core = bottom; core; core = nopal__over(core))
 		core->life = NOPAL_LIFE_ENDED;
+	if (bottom->is_group)
+		nopal__group_end(bottom, end, text);
+	core = nopal__top(bottom);
+	if (core->above && core->above->is_group)
+		core->destination->ended = true;
 	nopal__bury(bottom);
 }
 
@@ -367,7 +435,9 @@ void nopal_session_abort(struct nopal_session *session, const char *text)
 	bool outermost = nopal__turn_begin(core->world);
 
 	nopal__touch(core);
-	if (core->life != NOPAL_LIFE_ENDED)
+	if (core->life != NOPAL_LIFE_ENDED && core->is_group)
+		nopal__group_abort_tell(core);
+	else if (core->life != NOPAL_LIFE_ENDED)
 		nopal__abort_tell(nopal__bottom(core));
 	nopal__session_end(core, NOPAL_ABORTED, text);
 	nopal__turn_end(core->world, outermost);
@@ -405,6 +475,8 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 			last_event(core, bottom->end, text);
 			nopal__messages_end(core);
 		}
+	if (top->above && top->above->is_group)
+		nopal__destination_ended(top, bottom->end, text);
 	if (top->callbacks && top->callbacks->ended)
 		top->callbacks->ended(&top->session, (int)bottom->end, text,
 				      top->user);
@@ -524,6 +596,8 @@ nopal_session_counters(const struct nopal_session *session)
 
 	if (!nopal__be_awake(core))
 		return &none;
+	if (core->is_group)
+		nopal__group_count(core);
 	if (bottom != core) {
 		core->awake->counters.datagrams_out =
 			bottom->awake->counters.datagrams_out;

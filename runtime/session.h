@@ -150,6 +150,18 @@ struct nopal_awake {
 	char *end_text;
 };
 
+/* The destinations of a group, oldest first; of each the top of its stack. */
+struct nopal_group {
+	struct nopal_core **member;
+	uint32_t count, room;
+	uint32_t ids;
+	struct nopal_counters gone; /* datagrams of those that have ended */
+	/* of the segment that leaves now, indices; all where nobody has chosen */
+	uint32_t *choice;
+	uint32_t choice_count, choice_room;
+	bool chosen;
+};
+
 /* What it always has, and what every packet needs. */
 struct nopal_core {
 	union {
@@ -174,8 +186,16 @@ struct nopal_core {
 	bool opener, peer_known, peer_closed, touched, buried;
 	bool send_blocked; /* nopal_send said EAGAIN and `writable` is owed */
 	bool draining_queue, close_asked;
+	bool lowest;   /* datagrams leave here */
+	bool fans_out; /* the layer below is one of destinations */
+	bool is_group; /* there may be many of them: it has `group` */
 	uint32_t local_id, peer_id;
 	struct nopal_address peer;
+	union {
+		struct nopal_group *group;
+		struct nopal_destination
+			*destination; /* top of a destination's stack */
+	};
 	struct nopal_core *next_ended;
 	struct nopal_core *next,
 		**at; /* in a list of the endpoint: bottom only */
@@ -381,6 +401,30 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message);
 void nopal__stack_done(struct nopal_core *core,
 		       const struct nopal_message *message);
 
+/* group.c */
+/* Of a stack that has no destination yet; its end frees it. */
+int nopal__group_attach(struct nopal_core *core);
+struct nopal_session *
+nopal__group_with_one(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+		      const struct nopal_address *peer,
+		      const struct nopal_callbacks *callbacks, void *user);
+void nopal__copies_leave(struct nopal_core *core,
+			 struct nopal_segment *segment);
+void nopal__copy_done(struct nopal_core *member,
+		      const struct nopal_message *message);
+void nopal__destination_opened(struct nopal_core *member);
+/* Its stack is about to be freed. */
+void nopal__destination_ended(struct nopal_core *member, enum nopal_end end,
+			      const char *text);
+/* All destinations are asked to close, or end; the group follows the last one. */
+void nopal__group_close(struct nopal_core *group);
+void nopal__group_end(struct nopal_core *group, enum nopal_end end,
+		      const char *text);
+void nopal__group_abort_tell(struct nopal_core *group);
+void nopal__group_free(struct nopal_core *group);
+/* Sums what its destinations count of datagrams. */
+void nopal__group_count(struct nopal_core *group);
+
 /* session.c */
 /* Sets the pointers of what a session has awake; false: no memory, but never
  * for a second time. */
@@ -390,6 +434,14 @@ struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 				       struct nopal_plan *plan,
 				       const struct nopal_address *peer,
 				       bool opener);
+/* The layers from `first` to before `end`; the uppermost stands below `above`, where
+ * there is one.  Where `end` is not the plan's, the last one is a group. */
+struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint,
+				     struct nopal_plan *plan, uint32_t first,
+				     uint32_t end, struct nopal_core *above,
+				     const struct nopal_address *peer,
+				     bool opener);
+void nopal__session_close(struct nopal_core *core);
 /* Of which nobody has heard: not started, without callbacks. */
 void nopal__session_unmake(struct nopal_core *bottom);
 void nopal__session_start(struct nopal_core *bottom); /* raises OPEN_SESSION */
@@ -397,9 +449,14 @@ void nopal__session_drained(struct nopal_core *core); /* a fate was settled */
 void nopal__session_free_stack(struct nopal_core *bottom);
 void nopal__session_received(struct nopal_core *core,
 			     struct nopal_message *message);
+/* The next layer of the same stack: a destination's ends below its group. */
+static inline struct nopal_core *nopal__over(const struct nopal_core *core)
+{
+	return core->above && !core->above->is_group ? core->above : NULL;
+}
 static inline struct nopal_core *nopal__top(struct nopal_core *core)
 {
-	while (core->above)
+	while (nopal__over(core))
 		core = core->above;
 	return core;
 }

@@ -2,7 +2,8 @@
 /*
  * stack.c -- the narrow interface between layers: a departing segment of one is
  * a message pushed into the layer below; a message that the lower layer delivers
- * pops up as an arriving segment; a lower message's fate is the upper segment's.
+ * pops up as an arriving segment; a lower message's fate is the upper segment's,
+ * or, above destinations, that of one copy of it (group.c).
  *
  * Attributes are inherited on each step, so the header of the whole stack stays
  * one flat plan and no body is copied on the way down.
@@ -13,6 +14,10 @@
 
 void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 {
+	if (core->fans_out) {
+		nopal__copies_leave(core, segment);
+		return;
+	}
 	nopal__touch(core->below);
 	if (nopal__message_from_above(core->below, segment) == 0)
 		return;
@@ -61,6 +66,9 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 	segment->departed_ns = above->session.now_ns;
 	memcpy(segment->attribute, message->attribute,
 	       nopal__plan(core)->slot_count * sizeof(uint64_t));
+	if (above->fans_out)
+		segment->attribute[nopal__plan(core)->destination_slot] =
+			core->destination->id;
 	if (above->layer->packet_number_slot)
 		segment->packet_number =
 			segment->attribute[above->layer->packet_number_slot];
@@ -77,6 +85,10 @@ void nopal__stack_done(struct nopal_core *core,
 
 	if (above->life == NOPAL_LIFE_ENDED)
 		return;
+	if (above->fans_out) {
+		nopal__copy_done(core, message);
+		return;
+	}
 	segment = nopal__pool_find(&above->awake->segments, message->above);
 	if (!segment || !(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
 		return;

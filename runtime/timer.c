@@ -102,7 +102,7 @@ void nopal__silence_watch(struct nopal_core *core)
  * under way has lost its peer. */
 static void silence_end(struct nopal_core *core)
 {
-	for (struct nopal_core *each = core; each; each = each->above)
+	for (struct nopal_core *each = core; each; each = nopal__over(each))
 		if (each->awake && each->awake->unfinished) {
 			nopal__session_end(core, NOPAL_PEER_LOST,
 					   "the peer is silent, and messages "

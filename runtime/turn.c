@@ -77,6 +77,17 @@ static void touched_run(struct nopal_world *world)
 	}
 }
 
+/* A group goes after its destinations, which have all ended with it. */
+static void bury_last(struct nopal_world *world, struct nopal_core *bottom)
+{
+	struct nopal_core **at = &world->ended;
+
+	while (*at)
+		at = &(*at)->next_ended;
+	*at = bottom;
+	bottom->next_ended = NULL;
+}
+
 static void bury_one(struct nopal_world *world)
 {
 	struct nopal_core *bottom = world->ended;
@@ -84,7 +95,10 @@ static void bury_one(struct nopal_world *world)
 	if (!bottom)
 		return;
 	world->ended = bottom->next_ended;
-	nopal__session_free_stack(bottom);
+	if (bottom->is_group && bottom->group->count)
+		bury_last(world, bottom);
+	else
+		nopal__session_free_stack(bottom);
 }
 
 /* Freeing tells the application, who may touch other sessions, ended ones among

@@ -49,6 +49,7 @@ const struct nopal_microprotocol nopal_transport_driver = {
 	.abi = NOPAL_ABI,
 	.name = "transport_driver",
 	.family = "base",
+	.many = true,
 	.summary = "carry every segment through, whatever else is there",
 	.provides = (const struct nopal_role[]){ { "driver", true }, { 0 } },
 	.holds =

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * whole_messages -- each message is one segment, however long it is: the layer
+ * below cuts it.
+ *
+ * Paper:     none; a message that goes to many is kept once, and cut where each
+ *            path says how.
+ * Differs:   not applicable.
+ * Needs:     layer_below.
+ * Provides:  message_segments (exclusive).
+ * Excludes:  nothing.
+ * Handles:   MSG_FROM_USER, SEGMENT_VERIFIED.
+ * Raises:    SEGMENT_FROM_USER, MSG_FROM_NET, SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    nothing.
+ * Parameters: none.
+ */
+#include "microprotocol.h"
+
+enum { WHOLE_MESSAGES_MOST = 1 << 30 }; /* bytes */
+
+static enum nopal_verdict
+whole_messages_on_from_user(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    struct nopal_message *message)
+{
+	struct nopal_segment *segment = nopal_segment_cut(
+		session, message, 0, (uint32_t)message->length);
+
+	(void)part;
+	if (!segment) {
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no segment could be made of a message");
+		return NOPAL_STOP;
+	}
+	nopal_raise_SEGMENT_FROM_USER(session, segment);
+	nopal_message_is_cut(session, message);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+whole_messages_on_verified(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_segment *segment)
+{
+	struct nopal_message *message =
+		nopal_message_arriving(session, segment);
+
+	(void)part;
+	if (!message ||
+	    !nopal_message_put(session, message, 0, segment->body)) {
+		if (message)
+			nopal_message_discard(session, message);
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room for a message that arrived");
+		return NOPAL_STOP;
+	}
+	nopal_raise_MSG_FROM_NET(session, message);
+	return NOPAL_CONTINUE;
+}
+
+static uint64_t whole_messages_limit(const void *parameters,
+				     uint32_t body_bytes)
+{
+	(void)parameters;
+	(void)body_bytes;
+	return WHOLE_MESSAGES_MOST;
+}
+
+static const struct nopal_binding whole_messages_bindings[] = {
+	NOPAL_ON(MSG_FROM_USER, whole_messages_on_from_user),
+	NOPAL_ON(SEGMENT_VERIFIED, whole_messages_on_verified),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_whole_messages = {
+	.abi = NOPAL_ABI,
+	.name = "whole_messages",
+	.family = "base",
+	.many = true,
+	.summary = "one segment for each message, which the layer below cuts",
+	.provides = (const struct nopal_role[]){ { "message_segments", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ .role = "layer_below",
+			  .because = "a datagram does not hold every message" },
+			{ 0 } },
+	.bindings = whole_messages_bindings,
+	.raises = (const char *const[]){ "SEGMENT_FROM_USER", "MSG_FROM_NET",
+					 "SESSION_BROKEN", NULL },
+	.message_limit = whole_messages_limit,
+};

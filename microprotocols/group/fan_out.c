@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fan_out -- a message to many destinations is done when so many of them have it.
+ *
+ * Paper:     the one-to-many, multi-stream transport, section 3.3 (all, any, P of
+ *            K destinations).
+ * Differs:   destinations are sessions of their own: each has its own handshake,
+ *            numbers and congestion control, and resends to the silent alone are
+ *            what each of them does by itself.
+ *            A message is for those that are there when it leaves.  Whom the
+ *            application removes, nobody waits for.
+ *            One that is far behind does not hold up the others: it leaves the
+ *            group, or misses what it is too slow for.
+ * Needs:     destinations.
+ * Provides:  fan_out (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SEND_SEGMENT, COPIES_LEAVE, COPY_DONE.
+ * Raises:    nothing.
+ * Holds:     done: until so many have it, or cannot have it any more; deallocate:
+ *            while there are copies under way.
+ * Wire:      nothing.
+ * Shares:    nothing.
+ * Parameters: acks (default 0): destinations that must have a message; 0: all to
+ *            whom it went;
+ *            backlog (default 64MiB): of messages without a fate that one
+ *            destination may have;
+ *            slow (default leave): what becomes of one that has more: leave, its
+ *            session ends; skip, it gets no new messages until it has less.
+ *
+ * The fate of a message is `arrived` when enough have it, at once and for good; it
+ * is `missing` as soon as so many cannot come together any more.  Where the layer
+ * below cannot tell, it is unknown.
+ */
+#include "microprotocol.h"
+
+struct fan_out_parameters {
+	int64_t acks, backlog, slow;
+};
+
+enum { FAN_OUT_LEAVE, FAN_OUT_SKIP }; /* slow */
+
+/* attributes */
+enum {
+	FAN_OUT_DESTINATION,
+	FAN_OUT_ARRIVED,
+	FAN_OUT_UNKNOWN,
+	FAN_OUT_NEEDED,
+};
+
+/* ------------------------------------------------------------ who is too slow */
+
+static void fan_out_look(struct nopal_session *session,
+			 const struct nopal_part *part, uint32_t index)
+{
+	const struct fan_out_parameters *set = nopal_parameters(part);
+	struct nopal_destination *destination =
+		nopal_destination_at(session, index);
+
+	destination->paused = nopal_destination_backlog(session, index) >
+			      (uint64_t)set->backlog;
+	if (destination->paused && set->slow == FAN_OUT_LEAVE)
+		nopal_destination_break(session, index, NOPAL_RESOURCE,
+					"it is too far behind the others");
+}
+
+static enum nopal_verdict fan_out_on_send(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *segment)
+{
+	uint32_t count = nopal_destination_count(session);
+
+	(void)segment;
+	for (uint32_t i = 0; i < count; i++)
+		fan_out_look(session, part, i);
+	return NOPAL_CONTINUE;
+}
+
+/* --------------------------------------------------------------- who has it */
+
+static void fan_out_add(struct nopal_segment *segment,
+			const struct nopal_part *part, unsigned attribute,
+			uint64_t more)
+{
+	nopal_set(segment, part, attribute,
+		  nopal_get(segment, part, attribute) + more);
+}
+
+static void fan_out_done(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment, enum nopal_fate fate)
+{
+	segment->fate = (uint8_t)fate;
+	nopal_segment_settle(session, segment);
+	nopal_release(session, part, segment, NOPAL_FINISH);
+}
+
+static void fan_out_judge(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	uint64_t needed = nopal_get(segment, part, FAN_OUT_NEEDED);
+	uint64_t arrived = nopal_get(segment, part, FAN_OUT_ARRIVED);
+	uint64_t unknown = nopal_get(segment, part, FAN_OUT_UNKNOWN);
+
+	if (nopal_holds(part, segment, NOPAL_FINISH)) {
+		if (needed && arrived >= needed)
+			fan_out_done(session, part, segment, NOPAL_ARRIVED);
+		else if (!segment->copies && needed &&
+			 arrived + unknown >= needed)
+			fan_out_done(session, part, segment, NOPAL_UNKNOWN);
+		else if (!segment->copies ||
+			 arrived + unknown + segment->copies < needed)
+			fan_out_done(session, part, segment, NOPAL_MISSING);
+	}
+	if (!segment->copies && nopal_holds(part, segment, NOPAL_DEALLOCATE))
+		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+}
+
+static enum nopal_verdict fan_out_on_leave(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   struct nopal_segment *segment)
+{
+	const struct fan_out_parameters *set = nopal_parameters(part);
+	bool to_one = nopal_get(segment, part, FAN_OUT_DESTINATION) != 0;
+
+	if (to_one)
+		nopal_set(segment, part, FAN_OUT_NEEDED, 1);
+	else if (set->acks)
+		nopal_set(segment, part, FAN_OUT_NEEDED, (uint64_t)set->acks);
+	else
+		nopal_set(segment, part, FAN_OUT_NEEDED,
+			  nopal_get(segment, part, FAN_OUT_ARRIVED) +
+				  segment->copies);
+	fan_out_judge(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+/* Whom the application removed is not needed, where all are. */
+static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_copy *copy)
+{
+	const struct fan_out_parameters *set = nopal_parameters(part);
+	struct nopal_segment *segment = copy->segment;
+
+	if (copy->fate == NOPAL_ARRIVED)
+		fan_out_add(segment, part, FAN_OUT_ARRIVED, 1);
+	else if (copy->destination->removed && !set->acks)
+		fan_out_add(segment, part, FAN_OUT_NEEDED, (uint64_t)-1);
+	else if (copy->fate == NOPAL_UNKNOWN && copy->destination->open)
+		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
+	fan_out_judge(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter fan_out_table[] = {
+	{ .name = "acks",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct fan_out_parameters, acks),
+	  .initial = "0",
+	  .least = "0",
+	  .most = "1000000",
+	  .doc = "destinations that must have a message; 0: all to whom it "
+		 "went" },
+	{ .name = "backlog",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct fan_out_parameters, backlog),
+	  .initial = "64MiB",
+	  .least = "1B",
+	  .most = "1024GiB",
+	  .doc = "messages without a fate that one destination may have" },
+	{ .name = "slow",
+	  .unit = NOPAL_WORD,
+	  .offset = offsetof(struct fan_out_parameters, slow),
+	  .initial = "leave",
+	  .choices = "leave|skip",
+	  .doc = "what becomes of one that has more: its session ends, or it "
+		 "gets no new ones until it has less" },
+	{ 0 },
+};
+
+static const struct nopal_binding fan_out_bindings[] = {
+	NOPAL_ON(SEND_SEGMENT, fan_out_on_send),
+	NOPAL_ON(COPIES_LEAVE, fan_out_on_leave),
+	NOPAL_ON(COPY_DONE, fan_out_on_copy),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_fan_out = {
+	.abi = NOPAL_ABI,
+	.name = "fan_out",
+	.family = "group",
+	.many = true,
+	.summary = "a message to many is done when all, or so many, have it",
+	.provides = (const struct nopal_role[]){ { "fan_out", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ .role = "destinations",
+			  .because = "it counts those that have a message" },
+			{ 0 } },
+	.parameters_size = sizeof(struct fan_out_parameters),
+	.parameters = fan_out_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[FAN_OUT_DESTINATION] = { .name = "destination",
+						  .access = NOPAL_PROPERTY,
+						  .doc = "for this one alone; "
+							 "arriving: from "
+							 "whom" },
+			[FAN_OUT_ARRIVED] = { .name = "copies_arrived",
+					      .access = NOPAL_WRITE,
+					      .doc = "destinations that have "
+						     "it" },
+			[FAN_OUT_UNKNOWN] = { .name = "copies_unknown",
+					      .access = NOPAL_WRITE,
+					      .doc = "destinations of which "
+						     "nobody can say" },
+			[FAN_OUT_NEEDED] = { .name = "copies_needed",
+					     .access = NOPAL_WRITE,
+					     .doc = "destinations that must "
+						    "have it" },
+			{ 0 } },
+	.holds =
+		(const struct nopal_hold[]){
+			{ "so many destinations have it", NOPAL_FINISH,
+			  NOPAL_DATA, false },
+			{ "copies of it are under way", NOPAL_DEALLOCATE,
+			  NOPAL_DATA, false },
+			{ 0 } },
+	.bindings = fan_out_bindings,
+};

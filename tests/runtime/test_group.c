@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* One to many: destinations come and go, and each copy has one fate. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "many.h"
+
+static struct many many;
+
+static void test_all_have_what_was_sent(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.opened, 1);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(many_send_bytes(&many, 5000, 0), 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(many.end[i].opened, 1);
+		assert_int_equal(many.end[i].delivered, 20);
+	}
+	many_close(&many);
+}
+
+/* What was sent before anybody was there goes to all that are members then. */
+static void test_what_is_sent_at_once_waits_for_the_opening(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
+	assert_int_equal(many_send(&many), 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 1);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(many.end[i].delivered, 1);
+	many_close(&many);
+}
+
+static void test_payload_is_stored_once(void **state)
+{
+	struct nopal_buffer *buffer = nopal_buffer_new(60000);
+
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 8, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	memset(nopal_buffer_bytes(buffer), '7', 60000);
+	assert_int_equal(nopal_send_buffer(many.group, buffer, 0, 60000, 0), 0);
+	many_run(&many, 15 * NOPAL_MILLISECOND);
+	/* ours, the group's, and one a destination or more: no copy was made */
+	assert_true(buffer->references >= 8);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 1);
+	assert_int_equal(buffer->references, 1);
+	nopal_buffer_unref(buffer);
+	many_close(&many);
+}
+
+static void test_one_alone_is_spoken_to(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_send_bytes(&many, 0, (uint64_t)many.end[1].id),
+			 0);
+	assert_int_equal(many_send_bytes(&many, 0, 77), 0); /* nobody */
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.end[0].delivered + many.end[2].delivered, 0);
+	assert_int_equal(many.end[1].delivered, 1);
+	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(many.fate[1], NOPAL_MISSING);
+	many_close(&many);
+}
+
+static void test_answers_say_whose_they_are(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
+	many.echo = true;
+	assert_int_equal(many_send(&many), 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.answers, 3);
+	assert_int_equal(many_send_bytes(&many, 0, (uint64_t)many.end[2].id),
+			 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.answers, 4);
+	assert_int_equal(many.answer_from, many.end[2].id);
+	many_close(&many);
+}
+
+/* -------------------------------------------------------------- membership */
+
+static void test_who_comes_later_gets_what_is_sent_later(void **state)
+{
+	(void)state;
+	many_prepare(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
+	assert_int_equal(many_add(&many, 0), 1);
+	assert_int_equal(many_add(&many, 1), 2);
+	assert_int_equal(
+		nopal_destination_add(many.group, &many.end[1].address),
+		-EEXIST);
+	many_run(&many, NOPAL_SECOND);
+	many_send(&many);
+	assert_int_equal(many_add(&many, 2), 3);
+	many_send(&many);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 2);
+	assert_int_equal(many.end[0].delivered, 2);
+	assert_int_equal(many.end[2].delivered, 1);
+	assert_int_equal(many.end[2].newest, 1);
+	many_close(&many);
+}
+
+static void test_nobody_waits_for_who_was_removed(void **state)
+{
+	struct nopal_destination_info infos[4];
+
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	many_cut(&many, 1);
+	many_send(&many);
+	many_run(&many, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(many.fate_count[0], 0);
+	assert_int_equal(nopal_destination_remove(many.group, 2, false), 0);
+	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(nopal_destinations(many.group, infos, 4), 3);
+	many_run(&many, 120 * NOPAL_SECOND); /* it is silent, and ends */
+	assert_int_equal(many.end[1].ended, 1);
+	assert_int_not_equal(many.end[1].end, NOPAL_ENDED_WELL);
+	assert_int_equal(nopal_destinations(many.group, infos, 4), 2);
+	assert_int_equal(infos[1].id, 3);
+	assert_int_equal(many.ended, 0);
+	assert_int_equal(nopal_destination_remove(many.group, 2, false),
+			 -ENOENT);
+	many_close(&many);
+}
+
+/* In good order: what it was given still arrives there. */
+static void test_removed_in_good_order_or_at_once(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	many_send_bytes(&many, 50000, 0);
+	assert_int_equal(nopal_destination_remove(many.group, 1, false), 0);
+	assert_int_equal(nopal_destination_remove(many.group, 2, true), 0);
+	many_send(&many);
+	many_run(&many, 2 * NOPAL_SECOND);
+	assert_int_equal(many.end[0].delivered, 1);
+	assert_int_equal(many.end[0].end, NOPAL_ENDED_WELL);
+	assert_int_equal(many.end[1].seen[1], 0);
+	assert_int_equal(many.end[1].end, NOPAL_ABORTED);
+	assert_int_equal(many.end[2].delivered, 2);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 2);
+	many_close(&many);
+}
+
+/* ------------------------------------------------------------- life and end */
+
+static void test_it_closes_in_good_order(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms loss 5%",
+		  3);
+	for (int i = 0; i < 10; i++)
+		many_send_bytes(&many, 20000, 0);
+	nopal_session_close(many.group);
+	many_run(&many, 30 * NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 10);
+	assert_int_equal(many.ended, 1);
+	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(many.end[i].delivered, 10);
+		assert_int_equal(many.end[i].ended, 1);
+		assert_null(many.end[i].session);
+	}
+	many_close(&many);
+}
+
+static void test_it_breaks_with_the_last_destination(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 2, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	many_cut(&many, 0);
+	many_cut(&many, 1);
+	many_send(&many);
+	many_run(&many, 120 * NOPAL_SECOND);
+	assert_int_equal(many.fate_count[0], 1);
+	assert_int_not_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(many.ended, 1);
+	assert_int_not_equal(many.end_code, NOPAL_ENDED_WELL);
+	many_close(&many);
+}
+
+static void test_an_abort_ends_all(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 3, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	many_send(&many);
+	nopal_session_abort(many.group, "enough");
+	assert_int_equal(many.ended, 1);
+	assert_int_equal(many.end_code, NOPAL_ABORTED);
+	assert_int_equal(many.fate_count[0], 1);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(many.end[i].ended, 1);
+	many_run(&many, NOPAL_SECOND);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_null(many.end[i].session);
+	many_close(&many);
+}
+
+/* Its world ends with everything under way: nothing leaks. */
+static void test_the_world_may_end_first(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 5, "delay 10ms loss 20%",
+		  7);
+	for (int i = 0; i < 30; i++)
+		many_send_bytes(&many, 9000, 0);
+	many_run(&many, 60 * NOPAL_MILLISECOND);
+	nopal_destination_remove(many.group, 2, true);
+	many_close(&many);
+}
+
+static void test_a_session_with_one_peer_is_a_group_of_one(void **state)
+{
+	static const struct nopal_callbacks none;
+	struct nopal_session *session;
+	struct nopal_destination_info info;
+
+	(void)state;
+	many_prepare(&many, MANY_RELIABLE("fan_out {}"), 1, "delay 10ms", 1);
+	session = nopal_session_open(many.endpoint, many.plan,
+				     &many.end[0].address, &none, NULL);
+	assert_non_null(session);
+	assert_int_equal(nopal_destinations(session, &info, 1), 1);
+	assert_int_equal(nopal_send(session, "7 ", 2, 0), 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.end[0].newest, 7);
+	assert_int_equal(nopal_destination_add(many.end[0].session,
+					       &many.end[0].address),
+			 -EINVAL);
+	assert_true(nopal_session_counters(session)->datagrams_out > 1);
+	many_close(&many);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_have_what_was_sent),
+		cmocka_unit_test(
+			test_what_is_sent_at_once_waits_for_the_opening),
+		cmocka_unit_test(test_payload_is_stored_once),
+		cmocka_unit_test(test_one_alone_is_spoken_to),
+		cmocka_unit_test(test_answers_say_whose_they_are),
+		cmocka_unit_test(test_who_comes_later_gets_what_is_sent_later),
+		cmocka_unit_test(test_nobody_waits_for_who_was_removed),
+		cmocka_unit_test(test_removed_in_good_order_or_at_once),
+		cmocka_unit_test(test_it_closes_in_good_order),
+		cmocka_unit_test(test_it_breaks_with_the_last_destination),
+		cmocka_unit_test(test_an_abort_ends_all),
+		cmocka_unit_test(test_the_world_may_end_first),
+		cmocka_unit_test(
+			test_a_session_with_one_peer_is_a_group_of_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
