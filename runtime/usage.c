@@ -259,8 +259,8 @@ static bool usage_is_needed(const struct nopal_composed_layer *layer,
 	return false;
 }
 
-/* Does it act on its own: hold, send, seal, admit, raise, or filter what
- * arrives?  A tap that only looks (a checker) writes nothing and is no case. */
+/* Does it act on its own: hold, send, seal, admit, raise, filter what arrives, or
+ * see to copies?  A tap that only looks (a checker) writes nothing and is no case. */
 static bool usage_acts(const struct nopal_microprotocol *one)
 {
 	const struct nopal_binding *binding = one->bindings;
@@ -270,7 +270,8 @@ static bool usage_acts(const struct nopal_microprotocol *one)
 	    one->format || (one->raises && *one->raises))
 		return true;
 	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
-		if (binding->event == NOPAL_SEGMENT_FROM_NET)
+		if (binding->event == NOPAL_SEGMENT_FROM_NET ||
+		    binding->event == NOPAL_COPY_DONE)
 			return true;
 	}
 	return false;
