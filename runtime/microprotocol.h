@@ -127,6 +127,9 @@ struct nopal_ack {
 		floor_segment; /* outstanding at the floor; generation 0: none */
 	uint32_t newly_acked_segments;
 	uint64_t newly_acked_bytes; /* bodies, this ack */
+	/* `largest` follows from the floor: its segment is there, be it that
+	 * redundancy made it. */
+	bool inferred;
 };
 
 /* Argument of RECEIVE_POSTED: the application waits for a message. */

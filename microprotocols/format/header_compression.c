@@ -18,32 +18,37 @@
  *
  * Each definition has its context's state at its own anchor, so any of them will
  * do, and what was lost, late, or came twice does no harm.  The sender relies on a
- * context when a datagram that defined it was acknowledged, or, where no ack ever
- * came, `repeat` have left.  What leaves again defines, and so does one of four,
- * then one of eight, up to one of `refresh`: a peer that lost its contexts, or all
- * that began them, learns them.  Where fields keep straying a new context begins,
- * in which those are near, or spelled; the one before serves until it is known.
- * An unknown context is a malformed datagram.
+ * context when an ack names the packet number of a departure that defined it: that
+ * its segment is not needed any more, or that the peer has it, says less, as others
+ * may have replaced it, and redundancy may have made it.  Where nobody tells what
+ * arrived, it does when `repeat` have left.  What leaves again defines, and so does
+ * one of four, then one of eight, up to one of `refresh`: a peer that lost its
+ * contexts, or all that began them, learns them.  Where fields keep straying a new
+ * context begins, in which those are near, or spelled; the one before serves until
+ * it is known.  An unknown context is a malformed datagram.
  *
  * Paper:     none: in the manner of RFC 5795 (ROHC), with contexts of its own.
  * Differs:   no modes, no feedback of its own, no table of headers known before.
  * Needs:     nothing.
  * Provides:  data_format (exclusive).
  * Excludes:  nothing.
- * Handles:   SEGMENT_RECEIVED.
+ * Handles:   ACK_FROM_NET.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      the fields of data as above; nothing of its own.
- * Shares:    nothing.
+ * Shares:    reads arrivals_told (optional, 0): 1, acks name a packet number that
+ *            arrived; reads block_segments (optional, 0): not 0, redundancy may
+ *            make segments.
  * Parameters: repeat (default 8): definitions after which a context is relied
- *            on unacknowledged;
+ *            on where nobody tells what arrived;
  *            refresh (default 64): in the end a datagram of so many defines.
  */
 #include "microprotocol.h"
 
 #include "header_context.h"
 
-enum { HEADER_COMPRESSION_DEFINED }; /* attributes */
+enum { HEADER_COMPRESSION_DEFINED };			    /* attributes */
+enum { HEADER_COMPRESSION_TOLD, HEADER_COMPRESSION_BLOCK }; /* shared */
 enum {
 	HEADER_COMPRESSION_STRAY_COST = 4, /* what a stray adds to the debt */
 	HEADER_COMPRESSION_DEBT = 24, /* beyond it, a context is given up */
@@ -63,10 +68,10 @@ struct header_compression {
 	uint8_t last_id;
 	uint8_t fickle; /* mask of the fields that strayed too often */
 	uint32_t debt;
-	uint32_t told;	   /* definitions of `next` */
-	uint32_t since;	   /* departures since the last definition */
-	bool acknowledged; /* somebody tells what arrived */
-	uint32_t often;	   /* one of so many defines `known` anew */
+	uint64_t began; /* first packet number that may define `next` */
+	uint32_t told;	/* definitions of `next` */
+	uint32_t since; /* departures since the last definition */
+	uint32_t often; /* one of so many defines `known` anew */
 };
 
 /* A context that begins with this header. */
@@ -89,6 +94,7 @@ static void header_compression_begin(struct header_compression *self,
 		    next->base[f] != self->last[f])
 			next->moving |= (uint8_t)(1u << f);
 	}
+	self->began = segment->packet_number;
 	self->debt = self->told = 0;
 	/* Its place at the receiver is the new one's. */
 	if (((self->last_id - self->known.id) & HEADER_ID) >= HEADER_RING)
@@ -146,9 +152,20 @@ static void header_compression_tell(struct nopal_session *session,
 
 	if (own)
 		nopal_set(own, part, HEADER_COMPRESSION_DEFINED,
-			  self->next.id + 1u);
-	if (++self->told >= set->repeat && !self->acknowledged)
+			  segment->packet_number + 1);
+	self->told++;
+	if (self->told >= set->repeat &&
+	    !nopal_shared(session, part, HEADER_COMPRESSION_TOLD))
 		header_compression_promote(self);
+}
+
+/* After how many departures `next` is defined again: after 4, 4, and 3.  Where acks
+ * name each second departure, or each fifth, they name a definition in time, as 11
+ * has no divisor in common with such numbers. */
+static uint32_t header_compression_share(const struct header_compression *self)
+{
+	return self->told % 3 == 2 ? HEADER_COMPRESSION_SHARE - 1
+				   : HEADER_COMPRESSION_SHARE;
 }
 
 static bool header_compression_may_define(struct nopal_session *session,
@@ -157,7 +174,7 @@ static bool header_compression_may_define(struct nopal_session *session,
 {
 	struct header_compression *self = nopal_state(session, part);
 	uint32_t often =
-		self->next.live ? HEADER_COMPRESSION_SHARE : self->often;
+		self->next.live ? header_compression_share(self) : self->often;
 
 	return !self->known.live || segment->departures > 1 ||
 	       ++self->since >= often;
@@ -191,18 +208,34 @@ static void header_compression_pack(struct nopal_session *session,
 		self->last[f] = nopal__header_value(&all, segment, f);
 }
 
-/* Where it left once, this departure is the one that arrived. */
+/* Did this departure define the next context? */
+static bool header_compression_defined(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       uint64_t packet_number)
+{
+	const struct header_compression *self = nopal_state(session, part);
+	const struct nopal_departure *departure =
+		nopal_departure_find(session, packet_number);
+	const struct nopal_segment *segment = NULL;
+
+	if (packet_number >= self->began && departure)
+		segment = nopal_segment_find(session, departure->segment);
+	return segment &&
+	       nopal_get(segment, part, HEADER_COMPRESSION_DEFINED) ==
+		       packet_number + 1;
+}
+
+/* What redundancy made did not bring the definition that its departure had. */
 static enum nopal_verdict
-header_compression_on_received(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_segment *segment)
+header_compression_on_ack(struct nopal_session *session,
+			  const struct nopal_part *part, struct nopal_ack *ack)
 {
 	struct header_compression *self = nopal_state(session, part);
+	bool surely = !ack->inferred ||
+		      !nopal_shared(session, part, HEADER_COMPRESSION_BLOCK);
 
-	self->acknowledged = true;
-	if (self->next.live && segment->departures == 1 &&
-	    nopal_get(segment, part, HEADER_COMPRESSION_DEFINED) ==
-		    self->next.id + 1u)
+	if (self->next.live && surely &&
+	    header_compression_defined(session, part, ack->largest))
 		header_compression_promote(self);
 	return NOPAL_CONTINUE;
 }
@@ -225,7 +258,7 @@ static const struct nopal_parameter header_compression_table[] = {
 	  .least = "1",
 	  .most = "255",
 	  .doc = "definitions after which a context is relied on "
-		 "unacknowledged" },
+		 "where nobody tells what arrived" },
 	{ .name = "refresh",
 	  .unit = NOPAL_COUNT,
 	  .offset = offsetof(struct header_compression_parameters, refresh),
@@ -233,6 +266,23 @@ static const struct nopal_parameter header_compression_table[] = {
 	  .least = "1",
 	  .most = "65535",
 	  .doc = "a datagram of so many defines" },
+	{ 0 },
+};
+
+static const struct nopal_attribute header_compression_attributes[] = {
+	[HEADER_COMPRESSION_DEFINED] = { .name = "defining_departure",
+					 .access = NOPAL_WRITE,
+					 .doc = "packet number of its last "
+						"departure that began a "
+						"context, and 1" },
+	{ 0 },
+};
+
+static const struct nopal_shared header_compression_shared[] = {
+	[HEADER_COMPRESSION_TOLD] = { "arrivals_told", NOPAL_READ_OPTIONAL, 0,
+				      "1: acks name what arrived" },
+	[HEADER_COMPRESSION_BLOCK] = { "block_segments", NOPAL_READ_OPTIONAL, 0,
+				       "not 0: redundancy may make segments" },
 	{ 0 },
 };
 
@@ -246,20 +296,11 @@ const struct nopal_microprotocol nopal_header_compression = {
 		(const struct nopal_role[]){ { "data_format", true }, { 0 } },
 	.parameters_size = sizeof(struct header_compression_parameters),
 	.parameters = header_compression_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[HEADER_COMPRESSION_DEFINED] = { .name = "defined_"
-								 "context",
-							 .access = NOPAL_WRITE,
-							 .doc = "that its "
-								"departure "
-								"defined, and "
-								"1" },
-			{ 0 } },
+	.attributes = header_compression_attributes,
+	.shared = header_compression_shared,
 	.bindings =
 		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_RECEIVED,
-				 header_compression_on_received),
+			NOPAL_ON(ACK_FROM_NET, header_compression_on_ack),
 			{ 0 } },
 	.state_size = sizeof(struct header_compression),
 	.format =

@@ -35,6 +35,8 @@ enum {
 	HEADER_RENEW = 1 << 13,
 	HEADER_REACH = 1 << 14,
 };
+_Static_assert(HEADER_RENEW + HEADER_REACH < (HEADER_ANCHOR + 1) / 2,
+	       "the low bytes of an anchor say which one is meant");
 
 struct header_context {
 	uint64_t anchor;

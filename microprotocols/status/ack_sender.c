@@ -436,6 +436,7 @@ static void ack_sender_infer(struct nopal_session *session,
 		return;
 	ack->largest = last->packet_number;
 	ack->largest_sent_ns = last->departed_ns;
+	ack->inferred = true;
 }
 
 void nopal__ack_sender_take_floor(struct nopal_session *session,

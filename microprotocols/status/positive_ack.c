@@ -29,7 +29,8 @@
  *            reads reliability_unmet (optional, 0): 1, an unseen segment is
  *            still needed; reads timeout_ns (optional, 1 s): how long to wait
  *            for a status; reads segment_window (optional, 65536): numbers that
- *            the peer's filter remembers.
+ *            the peer's filter remembers; writes arrivals_told: 1, acks name a
+ *            packet number that arrived.
  * Parameters: every (default 2): segments that are acknowledged at once; 0:
  *            nothing is, not even a hole: a clock of `delay` paces all acks
  *            while data flow, as UDT's does, and loss detection goes by it;
@@ -197,6 +198,9 @@ const struct nopal_microprotocol nopal_positive_ack = {
 						  NOPAL_READ_OPTIONAL, 65536,
 						  "numbers that the peer's "
 						  "filter remembers" },
+			[POSITIVE_ACK_TOLD] = { "arrivals_told", NOPAL_WRITE, 1,
+						"1: acks name a packet "
+						"number that arrived" },
 			{ 0 } },
 	.kinds =
 		(const struct nopal_kind[]){

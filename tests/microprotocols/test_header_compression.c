@@ -39,6 +39,7 @@ static struct sent {
 static struct noted {
 	uint64_t departures, body_bytes;      /* of data */
 	uint64_t datagrams, datagram_bytes;   /* of data, to the acceptor */
+	uint64_t forms[4];		      /* of their headers */
 	uint64_t decoded, wrong;	      /* headers that arrived */
 	uint64_t delivered[SEEN], deliveries; /* first words of messages */
 } noted;
@@ -147,6 +148,9 @@ static const struct nopal_microprotocol z_note = {
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
 };
 
+/* Before a header: first byte and session id. */
+enum { HEAD = 5 };
+
 static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
 		const struct nopal_address *to, const uint8_t *bytes,
 		size_t length)
@@ -157,6 +161,7 @@ static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
 	if (to->port != 2000 ||
 	    (kind != NOPAL_KIND_DATA && kind != NOPAL_KIND_DATA_OPENING))
 		return;
+	noted.forms[bytes[HEAD] >> HEADER_ID_BITS]++;
 	noted.datagrams++;
 	noted.datagram_bytes += length;
 }
@@ -341,21 +346,6 @@ static void test_decoded_as_sent_on_bad_networks(void **state)
 	assert_true(decoded > 10000);
 }
 
-/* More datagrams than the low bytes of an anchor count. */
-static void test_anchors_go_round(void **state)
-{
-	(void)state;
-	begin(MUTE, COMPRESSED, "delay 1ms", 1);
-	for (uint64_t i = 0; i < 70000; i++) {
-		send_one(i, 16);
-		if (i % 64 == 0)
-			rig_run(&rig, 2 * NOPAL_MILLISECOND);
-	}
-	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(noted.deliveries, 70000);
-	rig_close(&rig);
-}
-
 /* The receiver forgets: what is sent again, or told anew, makes it learn. */
 static void forgets(const char *config, work *work, unsigned count)
 {
@@ -383,10 +373,153 @@ static void test_a_peer_that_forgot_learns_again(void **state)
 	assert_int_equal(noted.deliveries, 40);
 }
 
+/* --------------------------------------------------- what a context is relied on by */
+
+#define OPENED "transport_driver {}\nvirtual_circuit {}\nfixed_size {}\n"
+#define ACKED  OPENED "sequenced_segments {}\nlossy_fifo {}\nchecksum {}\n"
+#define RESENT                                                                 \
+	OPENED "sequenced_segments {}\nreliable_fifo {}\nchecksum {}\n"        \
+	       "positive_ack { every = 1 }\nretransmit {}\n"
+
+static uint64_t acceptor_malformed(void)
+{
+	return nopal_session_counters(rig.acceptor.session)->rx_malformed;
+}
+
+static void begin_opened(const char *config)
+{
+	begin(config, COMPRESSED, "delay 10ms", 1);
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	assert_non_null(rig.acceptor.session);
+}
+
+/* So many messages leave, and are lost. */
+static void lose(uint64_t first, unsigned count)
+{
+	rig_change(&rig, "delay 10ms loss 100%");
+	for (unsigned i = 0; i < count; i++)
+		send_one(first + i, 160);
+	rig_run(&rig, NOPAL_MILLISECOND);
+	rig_change(&rig, "delay 10ms");
+}
+
+/* Definitions count for nothing where acks would tell of them, and do not. */
+static void test_nothing_is_relied_on_before_an_ack(void **state)
+{
+	(void)state;
+	begin_opened(ACKED "positive_ack {}\n");
+	lose(0, 20);
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	send_sound(50);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(acceptor_malformed(), 0);
+	assert_int_equal(noted.deliveries, 50);
+	assert_true(noted.forms[HEADER_COMPACT] > 30);
+	end();
+}
+
+/* The first message is lost and made again of its parity, which does not say what
+ * its header defined.  Its ack comes by itself, or on a message of the peer. */
+static void rebuilt(const char *config, bool rides)
+{
+	begin_opened(config);
+	lose(0, 1);
+	while (noted.deliveries == 0)
+		rig_run(&rig, NOPAL_MILLISECOND);
+	assert_int_equal(noted.decoded, 0);
+	if (rides)
+		assert_int_equal(
+			nopal_send(rig.acceptor.session, "heard", 5, 0), 0);
+	rig_run(&rig, 50 * NOPAL_MILLISECOND);
+	send_one(1, 160);
+	rig_run(&rig, 20 * NOPAL_MILLISECOND);
+	assert_int_equal(acceptor_malformed(), 0);
+	assert_int_equal(noted.decoded, 1);
+	assert_int_equal(noted.forms[HEADER_DEFINES], 1);
+	end();
+}
+
+static void test_what_redundancy_made_defined_nothing(void **state)
+{
+	(void)state;
+	rebuilt(ACKED "positive_ack { every = 1 }\n"
+		      "forward_error_correction {}\n",
+		false);
+	rebuilt(ACKED "positive_ack { every = 9  delay = 250ms  "
+		      "piggyback = on }\nforward_error_correction {}\n",
+		true);
+}
+
+/* A resend is understood by a peer that knows no context. */
+static void test_what_leaves_again_defines(void **state)
+{
+	uint64_t defined;
+
+	(void)state;
+	begin_opened(RESENT);
+	send_sound(30);
+	rig_run(&rig, NOPAL_SECOND);
+	defined = noted.forms[HEADER_DEFINES];
+	lose(30, 1);
+	assert_int_equal(noted.forms[HEADER_DEFINES], defined);
+	memset(rig_state(rig.acceptor.session, "header_compression"), 0,
+	       HEADER_RING * sizeof(struct header_context));
+	rig_run(&rig, 5 * NOPAL_SECOND);
+	assert_int_equal(noted.forms[HEADER_DEFINES], defined + 1);
+	assert_int_equal(acceptor_malformed(), 0);
+	assert_int_equal(noted.deliveries, 31);
+	end();
+}
+
+/* An older context has the place of the one that is meant. */
+static void test_another_context_in_its_place_is_not_it(void **state)
+{
+	struct header_context *ring;
+	uint64_t defined;
+
+	(void)state;
+	begin_opened(RESENT);
+	send_sound(30);
+	rig_run(&rig, NOPAL_SECOND);
+	ring = rig_state(rig.acceptor.session, "header_compression");
+	for (unsigned i = 0; i < HEADER_RING; i++)
+		ring[i].id ^= HEADER_RING;
+	defined = noted.forms[HEADER_DEFINES];
+	send_one(30, 160);
+	rig_run(&rig, 15 * NOPAL_MILLISECOND);
+	assert_int_equal(noted.forms[HEADER_DEFINES], defined);
+	assert_int_equal(acceptor_malformed(), 1);
+	assert_int_equal(noted.deliveries, 30);
+	rig_run(&rig, 5 * NOPAL_SECOND);
+	assert_int_equal(noted.deliveries, 31);
+	end();
+}
+
+/* Before a context's definitions would be too far from its beginning, another one
+ * is defined beside it: a peer that lost the first may learn at any time.  These are
+ * more datagrams than the low bytes of an anchor count. */
+static void test_contexts_are_renewed_in_time(void **state)
+{
+	enum { COUNT = 5 * HEADER_REACH };
+
+	(void)state;
+	begin(MUTE, COMPRESSED, "delay 1ms", 1);
+	for (uint64_t i = 0; i < COUNT; i++) {
+		send_one(i, 16);
+		if (i % 64 == 0)
+			rig_run(&rig, 2 * NOPAL_MILLISECOND);
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(noted.deliveries, COUNT);
+	assert_int_equal(noted.forms[HEADER_PLAIN], 0);
+	assert_true(noted.forms[HEADER_DEFINES] > COUNT / 64);
+	assert_true(noted.forms[HEADER_DEFINES] < COUNT / 64 + 11 * 16);
+	rig_close(&rig);
+}
+
 /* ------------------------------------------------------------- cut and flipped */
 
-/* First byte and session id are not its own: a kind that ends a session would. */
-enum { HEAD = 5 };
+/* What stands before it is not its own: a kind that ends a session would. */
 
 static void give_mutilated(struct capture *capture, uint32_t place)
 {
@@ -443,8 +576,12 @@ int main(void)
 		cmocka_unit_test(test_headers_are_shorter),
 		cmocka_unit_test(test_what_is_delivered_is_the_same_under_loss),
 		cmocka_unit_test(test_decoded_as_sent_on_bad_networks),
-		cmocka_unit_test(test_anchors_go_round),
 		cmocka_unit_test(test_a_peer_that_forgot_learns_again),
+		cmocka_unit_test(test_nothing_is_relied_on_before_an_ack),
+		cmocka_unit_test(test_what_redundancy_made_defined_nothing),
+		cmocka_unit_test(test_what_leaves_again_defines),
+		cmocka_unit_test(test_another_context_in_its_place_is_not_it),
+		cmocka_unit_test(test_contexts_are_renewed_in_time),
 		cmocka_unit_test(test_cut_and_flipped_headers_are_survived),
 	};
 
