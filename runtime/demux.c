@@ -106,18 +106,26 @@ struct nopal_core *nopal__session_at(const struct nopal_endpoint *endpoint,
 	return core && nopal_address_equal(&core->peer, from) ? core : NULL;
 }
 
-/* An opener's address is free; one that opens to us anew is another now. */
-static int address_enter(struct nopal_core *bottom)
+int nopal__demux_accept(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
 	if (bottom->layer->plan->demux == NOPAL_DEMUX_ID)
 		return 0;
-	if (bottom->opener && nopal__session_at(endpoint, &bottom->peer))
-		return -EADDRINUSE;
 	return nopal_map_put(NULL, &endpoint->by_opening,
 			     nopal__opening_key(endpoint, &bottom->peer, 0),
 			     bottom);
+}
+
+/* Who opens needs a free address.  Of who wants to open to us it is not known yet
+ * whether it is anybody: it has none before it is accepted. */
+static int address_enter(struct nopal_core *bottom)
+{
+	if (!bottom->opener || bottom->layer->plan->demux == NOPAL_DEMUX_ID)
+		return 0;
+	if (nopal__session_at(bottom->endpoint, &bottom->peer))
+		return -EADDRINUSE;
+	return nopal__demux_accept(bottom);
 }
 
 static void address_forget(struct nopal_core *bottom)

@@ -290,6 +290,9 @@ static void accept_session(struct nopal_endpoint *endpoint,
 		top->user =
 			top->callbacks->accepted(&top->session, entry->user);
 	nopal__session_start(bottom);
+	if (nopal__demux_accept(bottom) < 0)
+		nopal__session_end(bottom, NOPAL_RESOURCE,
+				   "no room for one more address");
 	bottom->awake->heard_ns = bottom->session.now_ns;
 	if (!entry->plan->admission)
 		nopal__silence_watch(bottom);

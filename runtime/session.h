@@ -573,6 +573,8 @@ struct nopal_core *nopal__session_of(const struct nopal_endpoint *endpoint,
 struct nopal_core *nopal__session_at(const struct nopal_endpoint *endpoint,
 				     const struct nopal_address *from);
 int nopal__demux_enter(struct nopal_core *bottom);
+/* From now on its address is its own; one that opens to us anew is another now. */
+int nopal__demux_accept(struct nopal_core *bottom);
 void nopal__demux_forget(struct nopal_core *bottom);
 /* Can sessions of this plan be told from those that are here? */
 bool nopal__demux_suits(struct nopal_endpoint *endpoint,

@@ -98,6 +98,49 @@ static void test_each_address_has_its_own_session(void **state)
 	nopal_problems_fini(&problems);
 }
 
+static struct {
+	uint8_t bytes[2000];
+	size_t length;
+	struct nopal_address from;
+} first;
+
+static void keep_first(void *user, int64_t now_ns,
+		       const struct nopal_address *from,
+		       const struct nopal_address *to, const uint8_t *bytes,
+		       size_t length)
+{
+	(void)user, (void)now_ns, (void)to;
+	if (first.length || length > sizeof(first.bytes))
+		return;
+	memcpy(first.bytes, bytes, length);
+	first.length = length;
+	first.from = *from;
+}
+
+/* What opens anew and is damaged was never there: the address stays whose it is. */
+static void test_a_damaged_opening_takes_no_address(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	memset(&first, 0, sizeof(first));
+	rig_open(&rig, DATAGRAMS "checksum {}\nfour_tuple {}\n",
+		 &(struct rig_options){ .stay_closed = true });
+	nopal_sim_tap(rig.world, keep_first, NULL);
+	rig_start(&rig);
+	rig_send(&rig, "one");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	first.bytes[2] ^= 0x40; /* another session's id */
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &first.from,
+			 first.bytes, first.length);
+	rig_run(&rig, NOPAL_SECOND);
+	rig_send(&rig, "two");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	rig_close(&rig);
+}
+
 static void test_an_endpoint_looks_in_one_way(void **state)
 {
 	struct nopal_plan *by_id = rig_plan(CIRCUIT);
@@ -127,6 +170,7 @@ int main(void)
 		cmocka_unit_test(
 			test_messages_cross_with_and_without_a_handshake),
 		cmocka_unit_test(test_each_address_has_its_own_session),
+		cmocka_unit_test(test_a_damaged_opening_takes_no_address),
 		cmocka_unit_test(test_an_endpoint_looks_in_one_way),
 	};
 
