@@ -114,8 +114,22 @@ static void compose_destinations(const struct nopal_composition *composition,
 		compose_many(&composition->layers[above], problems);
 }
 
-/* Streams and shared flows are parsed and checked, and not yet run; destinations
- * are in one layer. */
+/* Those above say for themselves when they are at their end: nothing else does. */
+static void compose_flow(const struct nopal_composition *composition,
+			 size_t index, struct nopal_problems *problems)
+{
+	const struct nopal_composed_layer *above =
+		&composition->layers[index - 1];
+
+	if (!compose_answered(above, "connection"))
+		nopal_problems_add(problems, above->place.file,
+				   above->place.line, "add stream_end {}",
+				   "nobody in layer `%s` tells the peer that a "
+				   "stream is at its end",
+				   above->name);
+}
+
+/* One layer of a composition is stood on, or stands, by many. */
 static void compose_multiplicity(const struct nopal_composition *composition,
 				 struct nopal_problems *problems)
 {
@@ -125,17 +139,29 @@ static void compose_multiplicity(const struct nopal_composition *composition,
 		const struct nopal_composed_layer *layer =
 			&composition->layers[i];
 
-		if (layer->multiplicity == NOPAL_PER_DESTINATION && !found++)
+		if (layer->multiplicity == NOPAL_ONE)
+			continue;
+		if (!found++ && layer->multiplicity == NOPAL_PER_DESTINATION)
 			compose_destinations(composition, i, problems);
-		else if (layer->multiplicity != NOPAL_ONE)
+		else if (found == 1 &&
+			 layer->multiplicity == NOPAL_SHARED_LAYER && i)
+			compose_flow(composition, i, problems);
+		else if (found == 1 &&
+			 layer->multiplicity == NOPAL_PER_STREAM &&
+			 i + 1 < composition->layer_count)
+			compose_flow(composition, i + 1, problems);
+		else
 			nopal_problems_add(
 				problems, layer->place.file, layer->place.line,
-				"write multiplicity = one, or leave it out",
-				"layer `%s` is %s%s; this build runs one layer "
-				"per_destination, and else those of "
-				"multiplicity one",
-				layer->name, found > 1 ? "another " : "",
-				nopal__multiplicity_words[layer->multiplicity]);
+				found > 1 ? "write multiplicity = one, or "
+					    "leave it out"
+					  : "put a layer above or below it",
+				"layer `%s` is %s%s", layer->name,
+				nopal__multiplicity_words[layer->multiplicity],
+				found > 1 ? ", and another one is not of "
+					    "multiplicity one"
+					  : ", and nothing stands there that "
+					    "it could be many of");
 	}
 }
 

@@ -159,7 +159,7 @@ int nopal__demux_enter(struct nopal_core *bottom)
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	struct nopal_id_table *table = &endpoint->by_id;
 
-	if (bottom->is_group) { /* nothing arrives for it; a name in traces */
+	if (!bottom->lowest) { /* nothing arrives for it; a name in traces */
 		bottom->local_id = (uint32_t)nopal_random(&bottom->session) | 1;
 		return 0;
 	}
@@ -182,7 +182,7 @@ void nopal__demux_forget(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
-	if (bottom->is_group)
+	if (!bottom->lowest)
 		return;
 	id_remove(&endpoint->by_id, bottom->local_id);
 	address_forget(bottom);

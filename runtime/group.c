@@ -176,11 +176,8 @@ void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
 void nopal__copy_done(struct nopal_core *member,
 		      const struct nopal_message *message)
 {
-	struct nopal_core *group = member->above;
-	struct nopal_segment *segment =
-		group->awake ? nopal__pool_find(&group->awake->segments,
-						message->above)
-			     : NULL; /* at rest it has none */
+	struct nopal_segment *segment = nopal__pool_find(
+		&member->above->awake->segments, message->above);
 
 	if (segment && segment->copies)
 		copy_settle(member, segment, nopal__message_fate(message));
@@ -503,7 +500,8 @@ void nopal__group_end(struct nopal_core *group, enum nopal_end end,
 		      const char *text)
 {
 	for (uint32_t i = 0; i < group->group->count; i++)
-		nopal__session_end(group->group->member[i], end, text);
+		if (nopal__be_awake(group->group->member[i]))
+			nopal__session_end(group->group->member[i], end, text);
 }
 
 void nopal__group_abort_tell(struct nopal_core *group)

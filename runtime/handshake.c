@@ -286,7 +286,7 @@ static void accept_session(struct nopal_endpoint *endpoint,
 	top = nopal__top(bottom);
 	top->callbacks = &entry->callbacks;
 	top->user = entry->user;
-	if (top->callbacks->accepted)
+	if (top->callbacks->accepted && !top->is_flow) /* its streams are */
 		top->user =
 			top->callbacks->accepted(&top->session, entry->user);
 	nopal__session_start(bottom);

@@ -146,7 +146,7 @@ void nopal__message_tell_fate(struct nopal_core *core,
 	count_fate(core, fate);
 	core->awake->unfinished--;
 	core->awake->unfinished_bytes -= message->length;
-	if (core->above)
+	if (core->above || core->is_flow)
 		nopal__stack_done(core, message);
 	else if (core->callbacks && core->callbacks->sent)
 		core->callbacks->sent(&core->session, message->cookie,
@@ -260,7 +260,7 @@ static void message_give(struct nopal_core *core, struct nopal_message *message)
 	core->awake->counters.bytes_delivered += message->length;
 	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number,
 		      message->length);
-	if (core->above)
+	if (core->above || core->is_flow)
 		nopal__stack_up(core, message);
 	else
 		nopal__session_received(core, message);

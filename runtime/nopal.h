@@ -284,6 +284,16 @@ struct nopal_session *
 nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 		   const struct nopal_address *peer,
 		   const struct nopal_callbacks *callbacks, void *user);
+/* Many streams in one session, where the upper layer of the plan has `multiplicity =
+ * per_stream`: nopal_session_open() opens the first one; this, another beside `with`.
+ * Each is a session to the application: it sends, receives and closes by itself, and
+ * a listener accepts each.  The flow below them opens with the first and closes with
+ * the last.  Where the lower layer is `shared`, nopal_session_open() itself joins the
+ * flow that is there to the same peer.  NULL: out of memory, the flow ends, or the
+ * plan has no streams. */
+struct nopal_session *nopal_stream_open(struct nopal_session *with,
+					const struct nopal_callbacks *callbacks,
+					void *user);
 /* One to many, where a layer of the plan has `multiplicity = per_destination`: a
  * session without destinations yet.  What is sent goes to those that are there then,
  * or to one alone, which the property `destination` names by its id; it opens with

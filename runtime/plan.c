@@ -488,20 +488,33 @@ static void seal_demux(struct nopal_plan *plan)
 			   bottom_provider(plan, "parallel_paths");
 }
 
-/* Where a segment above destinations says for whom it is. */
-static void seal_destinations(struct nopal_plan *plan,
+/* Where many stand on one, or one on many. */
+static void seal_multiplicity(struct nopal_plan *plan,
 			      const struct nopal_composition *composition)
 {
-	const struct nopal_layer *above;
-
-	for (uint32_t l = 1; l < plan->layer_count; l++)
-		if (composition->layers[l].multiplicity ==
-		    NOPAL_PER_DESTINATION)
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		switch (composition->layers[l].multiplicity) {
+		case NOPAL_PER_DESTINATION:
 			plan->destinations = (uint8_t)l;
-	if (!plan->destinations)
-		return;
-	above = &plan->layers[plan->destinations - 1];
-	for (uint32_t p = 0; p < above->part_count; p++) {
+			break;
+		case NOPAL_PER_STREAM:
+			plan->flow = (uint8_t)(l + 1);
+			break;
+		case NOPAL_SHARED_LAYER:
+			plan->flow = (uint8_t)l;
+			plan->flow_shared = true;
+			break;
+		case NOPAL_ONE:
+			break;
+		}
+}
+
+/* Where a segment above destinations says for whom it is. */
+static void seal_destinations(struct nopal_plan *plan)
+{
+	const struct nopal_layer *above = &plan->layers[plan->destinations - 1];
+
+	for (uint32_t p = 0; plan->destinations && p < above->part_count; p++) {
 		const struct nopal_part *part =
 			&plan->parts[above->first_part + p];
 		const struct nopal_attribute *attribute =
@@ -537,6 +550,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	plan->fingerprint = composition->fingerprint;
 	seal_above(composition, problems);
 	seal_parts(plan, composition);
+	seal_multiplicity(plan, composition);
 	seal_stages(plan);
 	seal_demux(plan);
 	if (nopal__seal_wire(plan, problems) < 0 ||
@@ -546,7 +560,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 		nopal_plan_unref(plan);
 		return NULL;
 	}
-	seal_destinations(plan, composition);
+	seal_destinations(plan);
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		seal_layer(plan, &plan->layers[l], &composition->layers[l]);
 	seal_message_limit(plan, composition->config->message_limit_bytes);

@@ -23,6 +23,7 @@ static const struct {
 	{ "message_segments", "resize" },
 	{ "loss_detection", "duplicate_ack" },
 	{ "congestion_policy", "tcp_congestion" },
+	{ "connection", "virtual_circuit" },
 	{ "order", "reliable_fifo" },
 };
 enum {

@@ -168,7 +168,8 @@ static bool nothing_under_way(const struct nopal_core *core)
 	const struct nopal_awake *awake = core->awake;
 
 	return core->life == NOPAL_LIFE_OPEN && !core->touched &&
-	       core->depth == 0 && core->awake->segments.alive == 0 &&
+	       !core->is_flow && core->depth == 0 &&
+	       core->awake->segments.alive == 0 &&
 	       core->awake->messages.alive == 0 && awake->unfinished == 0 &&
 	       awake->queue.count == 0 && awake->delayed.count == 0 &&
 	       awake->departures.oldest == awake->departures.next;
@@ -267,7 +268,7 @@ static bool core_unpack(struct nopal_core *core)
 
 bool nopal__rouse(struct nopal_core *core)
 {
-	struct nopal_core *bottom = nopal__bottom(core);
+	struct nopal_core *bottom = nopal__stack_bottom(core);
 
 	list_move(bottom, &bottom->endpoint->sessions);
 	for (core = bottom; core; core = nopal__over(core))

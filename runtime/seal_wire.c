@@ -15,7 +15,7 @@
 #include "session.h"
 
 static const char PACKET_NUMBER[] = "packet_number";
-enum { PACKET_NUMBER_BYTES = 4, ABOVE_KIND_BYTES = 1 };
+enum { PACKET_NUMBER_BYTES = 4, ABOVE_KIND_BYTES = 1, STREAM_BYTES = 3 };
 
 bool nopal__kind_wanted(const struct nopal_plan *plan,
 			const struct nopal_part *part, unsigned kinds,
@@ -261,6 +261,9 @@ static void headers_make(struct nopal_plan *plan)
 		if (plan->above_kind_slot && code == NOPAL_KIND_DATA)
 			field_add(plan, &plan->kinds[code].header,
 				  plan->above_kind_slot, ABOVE_KIND_BYTES);
+		if (plan->flow && code == NOPAL_KIND_DATA)
+			field_add(plan, &plan->kinds[code].header,
+				  plan->stream_slot, STREAM_BYTES);
 		fields_of_layer(plan, &plan->layers[bottom], code, false);
 	}
 }
@@ -381,6 +384,9 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 	if (plan->layer_count > 1)
 		plan->above_kind_slot =
 			slot_add(&slots, UINT8_MAX, "above_kind", false);
+	if (plan->flow)
+		plan->stream_slot =
+			slot_add(&slots, UINT8_MAX, "stream", false);
 	if (failed || slots.full) {
 		nopal_problems_add(
 			problems, plan->name, 0, "use fewer microprotocols",

@@ -83,11 +83,16 @@ static bool core_lay_out(struct nopal_core *core)
 	return nopal__awake_lay_out(core);
 }
 
+static bool is_destination(const struct nopal_core *core)
+{
+	return core->layer->index &&
+	       core->layer->index == core->layer->plan->destinations;
+}
+
 /* Of a core that is the uppermost of one. */
 static bool destination_make(struct nopal_core *core)
 {
-	if (!core->layer->index ||
-	    core->layer->index != core->layer->plan->destinations)
+	if (!is_destination(core))
 		return true;
 	core->destination = calloc(1, sizeof(*core->destination));
 	if (core->destination)
@@ -112,7 +117,8 @@ static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
 	core->peer = *peer;
 	core->now_ns = core->world->now_ns;
 	if (!destination_make(core) || !core_lay_out(core)) {
-		free(core->destination);
+		if (is_destination(core))
+			free(core->destination);
 		free(core->awake);
 		free(core);
 		return NULL;
@@ -137,7 +143,8 @@ static int parts_open(struct nopal_core *core)
 static void core_free(struct nopal_core *core)
 {
 	struct nopal_segment *segment =
-		nopal__pool_oldest(&core->awake->segments);
+		core->awake ? nopal__pool_oldest(&core->awake->segments)
+			    : NULL; /* it could not be woken */
 
 	while (segment) {
 		struct nopal_segment *newer = nopal__pool_newer(segment);
@@ -148,7 +155,9 @@ static void core_free(struct nopal_core *core)
 	}
 	if (core->is_group)
 		nopal__group_free(core);
-	else
+	else if (core->is_flow)
+		nopal__streams_free(core);
+	else if (is_destination(core))
 		free(core->destination);
 	nopal_wheel_disarm(&core->world->wheel, &core->wake);
 	nopal__memory_release(core);
@@ -218,7 +227,10 @@ struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint,
 		return NULL;
 	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
 		core->opener = opener;
-	if ((end < plan->layer_count && nopal__group_attach(bottom) < 0) ||
+	if ((end && end == plan->destinations &&
+	     nopal__group_attach(bottom) < 0) ||
+	    (first && first == plan->flow &&
+	     nopal__streams_attach(nopal__top(bottom)) < 0) ||
 	    nopal__endpoint_enter(bottom) < 0) {
 		stack_free(bottom);
 		return NULL;
@@ -236,8 +248,8 @@ struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 				       const struct nopal_address *peer,
 				       bool opener)
 {
-	return nopal__stack_make(endpoint, plan, 0, plan->layer_count, NULL,
-				 peer, opener);
+	return nopal__stack_make(endpoint, plan, plan->flow, plan->layer_count,
+				 NULL, peer, opener);
 }
 
 static void parts_close(struct nopal_core *core)
@@ -292,7 +304,9 @@ void nopal_session_opened(struct nopal_session *session)
 		return;
 	core->life = NOPAL_LIFE_OPEN;
 	nopal_raise_SESSION_OPENED(session, session);
-	if (nopal__over(core))
+	if (core->is_flow)
+		nopal__streams_start(core);
+	else if (nopal__over(core))
 		nopal__session_start(core->above);
 	else if (core->callbacks && core->callbacks->opened)
 		core->callbacks->opened(session, core->user);
@@ -316,6 +330,8 @@ nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 	if (plan->destinations)
 		return nopal__group_with_one(endpoint, plan, peer, callbacks,
 					     user);
+	if (plan->flow)
+		return nopal__flow_open(endpoint, plan, peer, callbacks, user);
 	outermost = nopal__turn_begin(world);
 	shared = nopal__callbacks_share(endpoint, callbacks);
 	bottom = shared && nopal__demux_suits(endpoint, plan)
@@ -377,7 +393,7 @@ void nopal_session_closed(struct nopal_session *session)
 		nopal__group_close(core);
 		return;
 	}
-	if (core->lowest) {
+	if (!nopal__under(core)) {
 		nopal__session_end(core, NOPAL_ENDED_WELL,
 				   "closed in good order");
 		return;
@@ -396,7 +412,8 @@ void nopal_session_peer_closed(struct nopal_session *session)
 	nopal_raise_PEER_CLOSED(session, session);
 	if (nopal__over(core))
 		nopal_session_peer_closed(&core->above->session);
-	else if (core->callbacks && core->callbacks->peer_closed)
+	else if (!core->is_flow && core->callbacks &&
+		 core->callbacks->peer_closed)
 		core->callbacks->peer_closed(session, core->user);
 	else
 		nopal__session_close(core);
@@ -406,7 +423,7 @@ void nopal_session_peer_closed(struct nopal_session *session)
 void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 			const char *text)
 {
-	struct nopal_core *bottom = nopal__bottom(core);
+	struct nopal_core *bottom = nopal__stack_bottom(core);
 
 	if (bottom->buried)
 		return;
@@ -418,6 +435,8 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 	if (bottom->is_group)
 		nopal__group_end(bottom, end, text);
 	core = nopal__top(bottom);
+	if (core->is_flow)
+		nopal__streams_end(core, end, text);
 	if (core->above && core->above->is_group)
 		core->destination->ended = true;
 	nopal__bury(bottom);
@@ -437,7 +456,8 @@ void nopal_session_abort(struct nopal_session *session, const char *text)
 	nopal__touch(core);
 	if (core->life != NOPAL_LIFE_ENDED && core->is_group)
 		nopal__group_abort_tell(core);
-	else if (core->life != NOPAL_LIFE_ENDED)
+	else if (core->life != NOPAL_LIFE_ENDED &&
+		 nopal__stack_bottom(core)->lowest)
 		nopal__abort_tell(nopal__bottom(core));
 	nopal__session_end(core, NOPAL_ABORTED, text);
 	nopal__turn_end(core->world, outermost);
@@ -470,18 +490,21 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 
 	const char *text = end_text(bottom);
 
-	for (struct nopal_core *core = top; core; core = core->below)
+	for (struct nopal_core *core = top; core; core = nopal__under(core))
 		if (core->awake) {
 			last_event(core, bottom->end, text);
 			nopal__messages_end(core);
 		}
 	if (top->above && top->above->is_group)
 		nopal__destination_ended(top, bottom->end, text);
-	if (top->callbacks && top->callbacks->ended)
+	if (bottom->below)
+		nopal__stream_ended(bottom);
+	if (!top->is_flow && top->callbacks && top->callbacks->ended)
 		top->callbacks->ended(&top->session, (int)bottom->end, text,
 				      top->user);
-	for (struct nopal_core *core = top; core; core = core->below)
-		nopal__messages_free_kept(core);
+	for (struct nopal_core *core = top; core; core = nopal__under(core))
+		if (core->awake)
+			nopal__messages_free_kept(core);
 	nopal__endpoint_forget(bottom);
 	nopal__callbacks_unshare(bottom->endpoint, top->callbacks);
 	stack_free(bottom);

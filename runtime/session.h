@@ -162,6 +162,13 @@ struct nopal_group {
 	bool chosen;
 };
 
+/* The streams of a flow: stacks of their own above one. */
+struct nopal_streams {
+	struct nopal_map by_id;	       /* of the lowest core of each */
+	uint32_t opened;	       /* by us */
+	struct nopal_numbers accepted; /* of the peer's, by half their id */
+};
+
 /* What it always has, and what every packet needs. */
 struct nopal_core {
 	union {
@@ -189,10 +196,13 @@ struct nopal_core {
 	bool lowest;   /* datagrams leave here */
 	bool fans_out; /* the layer below is one of destinations */
 	bool is_group; /* there may be many of them: it has `group` */
+	bool is_flow;  /* many stand on it: it has `streams` */
 	uint32_t local_id, peer_id;
 	struct nopal_address peer;
 	union {
 		struct nopal_group *group;
+		struct nopal_streams *streams;
+		uint32_t stream; /* lowest layer of one: its id in the flow */
 		struct nopal_destination
 			*destination; /* top of a destination's stack */
 	};
@@ -401,6 +411,26 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message);
 void nopal__stack_done(struct nopal_core *core,
 		       const struct nopal_message *message);
 
+/* streams.c */
+int nopal__streams_attach(struct nopal_core *flow);
+void nopal__streams_free(struct nopal_core *flow);
+void nopal__streams_start(struct nopal_core *flow);
+void nopal__streams_end(struct nopal_core *flow, enum nopal_end end,
+			const char *text);
+/* The stream that a message of the flow belongs to; NULL: it is gone. */
+struct nopal_core *nopal__stream_of(const struct nopal_core *flow,
+				    const struct nopal_message *message);
+/* The same, or a new one of the peer's. */
+struct nopal_core *nopal__stream_for(struct nopal_core *flow,
+				     const struct nopal_message *message);
+/* Its stack is about to be freed. */
+void nopal__stream_ended(struct nopal_core *stream);
+struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
+				       struct nopal_plan *plan,
+				       const struct nopal_address *peer,
+				       const struct nopal_callbacks *callbacks,
+				       void *user);
+
 /* group.c */
 /* Of a stack that has no destination yet; its end frees it. */
 int nopal__group_attach(struct nopal_core *core);
@@ -460,6 +490,18 @@ static inline struct nopal_core *nopal__top(struct nopal_core *core)
 		core = core->above;
 	return core;
 }
+/* The one below of the same stack: a stream's ends above its flow. */
+static inline struct nopal_core *nopal__under(const struct nopal_core *core)
+{
+	return core->below && !core->below->is_flow ? core->below : NULL;
+}
+static inline struct nopal_core *nopal__stack_bottom(struct nopal_core *core)
+{
+	while (nopal__under(core))
+		core = core->below;
+	return core;
+}
+/* That meets the endpoint. */
 static inline struct nopal_core *nopal__bottom(struct nopal_core *core)
 {
 	while (core->below)

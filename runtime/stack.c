@@ -18,8 +18,12 @@ void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 		nopal__copies_leave(core, segment);
 		return;
 	}
+	if (core->below->is_flow)
+		segment->attribute[nopal__plan(core)->stream_slot] =
+			core->stream;
 	nopal__touch(core->below);
-	if (nopal__message_from_above(core->below, segment) == 0)
+	if (core->below->life != NOPAL_LIFE_ENDED &&
+	    nopal__message_from_above(core->below, segment) == 0)
 		return;
 	segment->fate = NOPAL_MISSING;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
@@ -47,10 +51,16 @@ static bool body_of(const struct nopal_message *message,
 
 void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 {
-	struct nopal_core *above = core->above;
+	struct nopal_core *above =
+		core->is_flow ? nopal__stream_for(core, message) : core->above;
 	uint64_t kind = message->attribute[nopal__plan(core)->above_kind_slot];
 	struct nopal_segment *segment;
 
+	if (!above)
+		return; /* of a stream that has ended */
+	nopal__touch(above);
+	if (above->life == NOPAL_LIFE_ENDED)
+		return;
 	if (kind >= NOPAL_KIND_ROOM || !nopal__plan(core)->kinds[kind].name) {
 		core->awake->counters.rx_malformed++;
 		return;
@@ -72,19 +82,19 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 	if (above->layer->packet_number_slot)
 		segment->packet_number =
 			segment->attribute[above->layer->packet_number_slot];
-	nopal__touch(above);
 	nopal__segment_arrive(above, segment);
 }
 
 void nopal__stack_done(struct nopal_core *core,
 		       const struct nopal_message *message)
 {
-	struct nopal_core *above = core->above;
+	struct nopal_core *above =
+		core->is_flow ? nopal__stream_of(core, message) : core->above;
 	struct nopal_segment *segment;
 	enum nopal_fate fate;
 
-	if (above->life == NOPAL_LIFE_ENDED)
-		return;
+	if (!above || above->life == NOPAL_LIFE_ENDED || !above->awake)
+		return; /* at rest it waits for nothing */
 	if (above->fans_out) {
 		nopal__copy_done(core, message);
 		return;

@@ -46,7 +46,7 @@ void nopal__bury(struct nopal_core *bottom)
 
 static void tell_writable(struct nopal_core *core)
 {
-	if (!core->send_blocked || core->above ||
+	if (!core->send_blocked || core->above || core->is_flow ||
 	    core->life != NOPAL_LIFE_OPEN ||
 	    core->awake->unfinished_bytes >= core->awake->budget.send_bytes)
 		return;
@@ -77,7 +77,16 @@ static void touched_run(struct nopal_world *world)
 	}
 }
 
-/* A group goes after its destinations, which have all ended with it. */
+static bool is_stood_on(struct nopal_core *bottom)
+{
+	const struct nopal_core *top = nopal__top(bottom);
+
+	return (bottom->is_group && bottom->group->count) ||
+	       (top->is_flow && top->streams->by_id.used);
+}
+
+/* A group goes after its destinations, a flow after its streams: all of them have
+ * ended with it. */
 static void bury_last(struct nopal_world *world, struct nopal_core *bottom)
 {
 	struct nopal_core **at = &world->ended;
@@ -95,7 +104,7 @@ static void bury_one(struct nopal_world *world)
 	if (!bottom)
 		return;
 	world->ended = bottom->next_ended;
-	if (bottom->is_group && bottom->group->count)
+	if (is_stood_on(bottom))
 		bury_last(world, bottom);
 	else
 		nopal__session_free_stack(bottom);

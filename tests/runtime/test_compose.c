@@ -266,8 +266,9 @@ static void test_layers(void **state)
 				    "t.conf", NULL, &problems),
 		&problems));
 	composing.problems = problems;
-	complains(&composing, 2, "layer `a` is shared; this build runs",
-		  "multiplicity = one");
+	complains(&composing, 2,
+		  "layer `a` is shared, and nothing stands there",
+		  "put a layer above or below it");
 	nopal_problems_fini(&problems);
 }
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream_end -- a stream opens at once, and tells the peer when it is at its end.
+ *
+ * Paper:     the one-to-many, multi-stream transport, section 3.6 (each stream ends
+ *            by itself); Gu and Grossman, UDTv4, section 3.3 (a connection leaves
+ *            its flow).
+ * Differs:   the flow below has had its handshake: the first message of a stream
+ *            opens it at the peer, and joining takes no round trip.
+ * Needs:     layer_below.
+ * Provides:  connection (exclusive).
+ * Excludes:  nothing.
+ * Handles:   OPEN_SESSION, CLOSE_SESSION, SESSION_BROKEN, SEGMENT_FROM_NET,
+ *            SEGMENT_DONE.
+ * Raises:    SEGMENT_TO_NET, SESSION_OPENED, PEER_CLOSED, SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      a segment `end` when all that was sent has its fate; a segment `reset`
+ *            when the stream broke.
+ * Shares:    nothing.
+ * Parameters: none.
+ *
+ * The end of one direction waits for nothing of the other one.  A stream has ended
+ * when both sides have said so, and the peer has our word.
+ */
+#include "microprotocol.h"
+
+enum { STREAM_END_END, STREAM_END_RESET }; /* kinds */
+
+struct stream_end {
+	bool told;  /* the peer has our word, or nobody takes it */
+	bool heard; /* the peer's */
+	bool reset; /* it broke there */
+};
+
+static enum nopal_verdict stream_end_on_open(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_session *subject)
+{
+	(void)part, (void)subject;
+	nopal_session_opened(session);
+	return NOPAL_CONTINUE;
+}
+
+static void stream_end_look(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	const struct stream_end *self = nopal_state(session, part);
+
+	if (self->told && self->heard)
+		nopal_session_closed(session);
+}
+
+static enum nopal_verdict stream_end_on_close(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_session *subject)
+{
+	uint8_t *bytes;
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, STREAM_END_END, 0, &bytes);
+
+	(void)subject;
+	if (segment)
+		nopal_raise_SEGMENT_TO_NET(session, segment);
+	else
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to say that a stream ends");
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict stream_end_on_done(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_segment *segment)
+{
+	struct stream_end *self = nopal_state(session, part);
+
+	(void)segment;
+	self->told = true;
+	stream_end_look(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict stream_end_on_end(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	struct stream_end *self = nopal_state(session, part);
+
+	(void)segment;
+	self->heard = true;
+	nopal_session_peer_closed(session);
+	stream_end_look(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict stream_end_on_reset(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_segment *segment)
+{
+	struct stream_end *self = nopal_state(session, part);
+
+	(void)segment;
+	self->reset = true;
+	nopal_session_break(session, NOPAL_ABORTED,
+			    "the peer aborted the stream");
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict stream_end_on_broken(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_failure *failure)
+{
+	const struct stream_end *self = nopal_state(session, part);
+	struct nopal_segment *segment;
+	uint8_t *bytes;
+
+	(void)failure;
+	if (self->reset || self->heard)
+		return NOPAL_CONTINUE;
+	segment = nopal_control_new(session, part, STREAM_END_RESET, 0, &bytes);
+	if (segment)
+		nopal_control_send(session, segment, 0);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_binding stream_end_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, stream_end_on_open),
+	NOPAL_ON(CLOSE_SESSION, stream_end_on_close),
+	NOPAL_ON(SESSION_BROKEN, stream_end_on_broken),
+	NOPAL_ON(SEGMENT_DONE, stream_end_on_done,
+		 .kinds = NOPAL_OWN_KIND + STREAM_END_END),
+	NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_end,
+		 .kinds = NOPAL_OWN_KIND + STREAM_END_END),
+	NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_reset,
+		 .kinds = NOPAL_OWN_KIND + STREAM_END_RESET),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_stream_end = {
+	.abi = NOPAL_ABI,
+	.name = "stream_end",
+	.family = "base",
+	.summary = "a stream opens at once, and tells the peer when it ends",
+	.provides =
+		(const struct nopal_role[]){ { "connection", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ .role = "layer_below",
+			  .because = "the flow has had its handshake, and a "
+				     "stream "
+				     "has none" },
+			{ 0 } },
+	.kinds =
+		(const struct nopal_kind[]){
+			[STREAM_END_END] = { "end", NOPAL_KIND_CARRIED,
+					     "this side sends no more on the "
+					     "stream" },
+			[STREAM_END_RESET] = { "reset", NOPAL_KIND_CONTROL,
+					       "the stream broke on this "
+					       "side" },
+			{ 0 } },
+	.state_size = sizeof(struct stream_end),
+	.bindings = stream_end_bindings,
+	.raises =
+		(const char *const[]){ "SEGMENT_TO_NET", "SESSION_OPENED",
+				       "PEER_CLOSED", "SESSION_BROKEN", NULL },
+};

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * streams.c -- many to one: stacks of their own, the streams, that stand on one flow.
+ *
+ *      stream  stream  stream        a session each, to the application
+ *          \     |     /
+ *             flow                   one: handshake, numbers, losses, congestion
+ *
+ * A message of the flow says whose it is by the id of its stream: even ones were
+ * opened by who opened the flow, odd ones by its peer.  The first message of an id
+ * that was never there opens it; one that has ended is not opened again.
+ *
+ * The opener's flow opens with its first stream and closes with the last one.  Where
+ * the layer is `shared`, sessions that are opened to the same peer with the same plan
+ * join the flow that is there.
+ */
+#include <errno.h>
+
+#include "session.h"
+
+enum {
+	STREAMS_MOST = 1 << 16,	    /* of one flow, at once */
+	STREAMS_ACCEPTED = 1 << 12, /* where the peer wants one more */
+	STREAM_IDS = 1 << 23,	    /* of one side; three bytes on the wire */
+	STREAM_IDS_OPEN = 1 << 16,  /* ahead of the first that is not there */
+	STREAM_IDS_SKIP = 1 << 15,
+};
+
+int nopal__streams_attach(struct nopal_core *flow)
+{
+	flow->is_flow = true;
+	flow->streams = calloc(1, sizeof(*flow->streams));
+	if (!flow->streams)
+		return -ENOMEM;
+	return nopal_numbers_init(&flow->streams->accepted, 0, STREAM_IDS_OPEN);
+}
+
+/* What is left of it ends with it, or has ended: it has no flow any more. */
+void nopal__streams_free(struct nopal_core *flow)
+{
+	struct nopal_streams *streams = flow->streams;
+
+	if (!streams)
+		return;
+	for (uint32_t i = 0; i < streams->by_id.room; i++)
+		if (streams->by_id.slots[i].value)
+			((struct nopal_core *)streams->by_id.slots[i].value)
+				->below = NULL;
+	nopal_free(NULL, streams->by_id.slots);
+	free(streams);
+}
+
+/* ---------------------------------------------------------------- one stream */
+
+static struct nopal_core *stream_make(struct nopal_core *flow, uint32_t id,
+				      bool ours)
+{
+	struct nopal_plan *plan =
+		(struct nopal_plan *)(uintptr_t)flow->layer->plan;
+	struct nopal_core *bottom;
+
+	if (flow->streams->by_id.used >= STREAMS_MOST)
+		return NULL;
+	bottom = nopal__stack_make(flow->endpoint, plan, 0, plan->flow, NULL,
+				   &flow->peer, ours);
+	if (!bottom)
+		return NULL;
+	bottom->stream = id;
+	if (nopal_map_put(NULL, &flow->streams->by_id, id, bottom) < 0) {
+		nopal__session_unmake(bottom);
+		return NULL;
+	}
+	bottom->below = flow;
+	return bottom;
+}
+
+struct nopal_core *nopal__stream_of(const struct nopal_core *flow,
+				    const struct nopal_message *message)
+{
+	return nopal_map_get(
+		&flow->streams->by_id,
+		message->attribute[nopal__plan(flow)->stream_slot]);
+}
+
+/* Is the peer allowed to open it, for the first time? */
+static bool is_new(struct nopal_core *flow, uint64_t id)
+{
+	struct nopal_numbers *accepted = &flow->streams->accepted;
+	uint64_t number = id / 2;
+
+	if (id % 2 != flow->opener || flow->life == NOPAL_LIFE_ENDED ||
+	    (flow->opener && !flow->callbacks->accepted))
+		return false; /* who opens need not listen */
+	if (number >= accepted->floor + STREAM_IDS_OPEN)
+		nopal_numbers_skip(accepted, number - STREAM_IDS_SKIP);
+	return nopal_numbers_mark(&flow->session, accepted, number) ==
+	       NOPAL_NUMBER_NEW;
+}
+
+static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
+{
+	struct nopal_core *bottom = NULL, *top;
+
+	if (flow->streams->by_id.used < STREAMS_ACCEPTED)
+		bottom = stream_make(flow, id, false);
+	if (!bottom) {
+		flow->awake->counters.rx_over_budget++;
+		return NULL;
+	}
+	top = nopal__top(bottom);
+	top->callbacks = flow->callbacks;
+	top->user = flow->user;
+	if (top->callbacks->accepted)
+		top->user = top->callbacks->accepted(&top->session, flow->user);
+	nopal__session_start(bottom);
+	return bottom;
+}
+
+struct nopal_core *nopal__stream_for(struct nopal_core *flow,
+				     const struct nopal_message *message)
+{
+	struct nopal_core *stream = nopal__stream_of(flow, message);
+	uint64_t id = message->attribute[nopal__plan(flow)->stream_slot];
+
+	if (!stream && is_new(flow, id))
+		stream = stream_accept(flow, (uint32_t)id);
+	return stream && stream->life != NOPAL_LIFE_ENDED ? stream : NULL;
+}
+
+/* ------------------------------------------------------------------- the flow */
+
+/* Those that waited for the flow; others that open meanwhile start by themselves. */
+void nopal__streams_start(struct nopal_core *flow)
+{
+	uint32_t opened = flow->streams->opened;
+
+	for (uint32_t i = 0; i < opened; i++) {
+		struct nopal_core *stream = nopal_map_get(
+			&flow->streams->by_id, 2 * i + !flow->opener);
+
+		if (stream && stream->life == NOPAL_LIFE_OPENING)
+			nopal__session_start(stream);
+	}
+}
+
+void nopal__streams_end(struct nopal_core *flow, enum nopal_end end,
+			const char *text)
+{
+	const struct nopal_map *map = &flow->streams->by_id;
+
+	for (uint32_t i = 0; i < map->room; i++)
+		if (map->slots[i].value && nopal__be_awake(map->slots[i].value))
+			nopal__session_end(map->slots[i].value, end, text);
+}
+
+void nopal__stream_ended(struct nopal_core *stream)
+{
+	struct nopal_core *flow = stream->below;
+
+	nopal_map_take(&flow->streams->by_id, stream->stream);
+	if (flow->opener && !flow->streams->by_id.used &&
+	    flow->life != NOPAL_LIFE_ENDED)
+		nopal__session_close(flow);
+}
+
+/* ------------------------------------------------------------------- opening */
+
+static struct nopal_core *stream_open(struct nopal_core *flow,
+				      const struct nopal_callbacks *shared,
+				      void *user)
+{
+	struct nopal_streams *streams = flow->streams;
+	struct nopal_core *bottom, *top;
+
+	if (streams->opened == STREAM_IDS)
+		return NULL;
+	bottom = stream_make(flow, 2 * streams->opened + !flow->opener, true);
+	if (!bottom)
+		return NULL;
+	streams->opened++;
+	top = nopal__top(bottom);
+	top->callbacks = shared;
+	top->user = user;
+	if (flow->life == NOPAL_LIFE_OPEN)
+		nopal__session_start(bottom);
+	return top;
+}
+
+static bool may_join(const struct nopal_core *flow)
+{
+	return flow->life == NOPAL_LIFE_OPENING ||
+	       flow->life == NOPAL_LIFE_OPEN;
+}
+
+static struct nopal_core *flow_of(const struct nopal_session *session)
+{
+	struct nopal_core *below =
+		nopal__stack_bottom(nopal__core(session))->below;
+
+	return below && below->is_flow ? below : NULL;
+}
+
+struct nopal_session *nopal_stream_open(struct nopal_session *with,
+					const struct nopal_callbacks *callbacks,
+					void *user)
+{
+	struct nopal_core *flow = flow_of(with), *top;
+	const struct nopal_callbacks *shared;
+	bool outermost;
+
+	if (!flow || !may_join(flow))
+		return NULL;
+	outermost = nopal__turn_begin(flow->world);
+	nopal__touch(flow);
+	shared = nopal__callbacks_share(flow->endpoint, callbacks);
+	top = shared ? stream_open(flow, shared, user) : NULL;
+	if (!top)
+		nopal__callbacks_unshare(flow->endpoint, shared);
+	nopal__turn_end(flow->world, outermost);
+	return top ? &top->session : NULL;
+}
+
+/* The flow to this peer that sessions of the plan share; NULL: none yet. */
+static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
+				    const struct nopal_plan *plan,
+				    const struct nopal_address *peer)
+{
+	if (!plan->flow_shared)
+		return NULL;
+	for (struct nopal_core *bottom = endpoint->sessions; bottom;
+	     bottom = bottom->next) {
+		struct nopal_core *flow = nopal__top(bottom);
+
+		if (flow->is_flow && flow->layer->plan == plan &&
+		    may_join(flow) && nopal_address_equal(&flow->peer, peer))
+			return flow;
+	}
+	return NULL;
+}
+
+/* Its callbacks accept the streams that the peer opens. */
+static struct nopal_core *flow_make(struct nopal_endpoint *endpoint,
+				    struct nopal_plan *plan,
+				    const struct nopal_address *peer,
+				    const struct nopal_callbacks *callbacks,
+				    void *user)
+{
+	const struct nopal_callbacks *shared =
+		nopal__callbacks_share(endpoint, callbacks);
+	struct nopal_core *bottom =
+		shared && nopal__demux_suits(endpoint, plan)
+			? nopal__session_make(endpoint, plan, peer, true)
+			: NULL;
+
+	if (!bottom) {
+		nopal__callbacks_unshare(endpoint, shared);
+		return NULL;
+	}
+	nopal__top(bottom)->callbacks = shared;
+	nopal__top(bottom)->user = user;
+	nopal__session_start(bottom);
+	return nopal__top(bottom);
+}
+
+struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
+				       struct nopal_plan *plan,
+				       const struct nopal_address *peer,
+				       const struct nopal_callbacks *callbacks,
+				       void *user)
+{
+	struct nopal_world *world = endpoint->port.world;
+	bool outermost = nopal__turn_begin(world);
+	struct nopal_core *flow = flow_find(endpoint, plan, peer);
+	const struct nopal_callbacks *shared =
+		nopal__callbacks_share(endpoint, callbacks);
+	struct nopal_core *top = NULL;
+
+	if (shared && !flow)
+		flow = flow_make(endpoint, plan, peer, callbacks, user);
+	if (shared && flow)
+		top = stream_open(flow, shared, user);
+	if (!top)
+		nopal__callbacks_unshare(endpoint, shared);
+	if (!top && flow && !flow->streams->by_id.used)
+		nopal__session_end(flow, NOPAL_RESOURCE, "out of memory");
+	nopal__turn_end(world, outermost);
+	return top ? &top->session : NULL;
+}

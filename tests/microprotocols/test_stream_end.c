@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* How a stream ends: each direction by itself, and at once where it breaks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rig.h"
+
+static const char STREAMED[] =
+	"layer \"stream\" { multiplicity = per_stream\n"
+	" transport_driver {} stream_end {} resize {} sequenced_messages {}\n"
+	" reliable_fifo {} a_tap {}\n}\n"
+	"layer \"flow\" {\n"
+	" transport_driver {} virtual_circuit {} fixed_size {}\n"
+	" sequenced_segments {} positive_ack { selective = on }\n"
+	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"
+	" retransmit {} checksum {}\n}\n";
+
+static struct rig rig;
+
+/* One that has said something, at both ends. */
+static void open_rig(const char *link)
+{
+	rig_open(&rig, STREAMED, &(struct rig_options){ .link = link });
+	assert_int_equal(rig_send(&rig, "hello"), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	assert_non_null(rig.acceptor.session);
+}
+
+static void test_it_opens_at_once(void **state)
+{
+	(void)state;
+	rig_open(&rig, STREAMED, &(struct rig_options){ .link = "delay 10ms" });
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.opened, 1);
+	assert_int_equal(rig.acceptor.opened, 0); /* nobody has heard of it */
+	rig_close(&rig);
+}
+
+/* The end comes behind all that was sent, whatever gets lost. */
+static void test_it_ends_behind_everything(void **state)
+{
+	(void)state;
+	open_rig("delay 10ms loss 20%");
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(rig_send(&rig, "more"), 0);
+	nopal_session_close(rig.opener.session);
+	for (int i = 0;
+	     i < 1000 && !rig.acceptor.peer_closed && !rig.acceptor.ended; i++)
+		rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.acceptor.delivered, 51);
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.acceptor.ended, 1);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 51);
+	rig_close(&rig);
+}
+
+static void test_it_breaks_at_both_ends(void **state)
+{
+	(void)state;
+	open_rig("delay 10ms");
+	nopal_session_abort(rig.opener.session, "enough");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.end, NOPAL_ABORTED);
+	assert_string_equal(rig.acceptor.end_text,
+			    "the peer aborted the stream");
+	rig_close(&rig);
+}
+
+static void test_the_peer_may_break_it_too(void **state)
+{
+	(void)state;
+	open_rig("delay 10ms");
+	nopal_session_abort(rig.acceptor.session, "enough");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.end, NOPAL_ABORTED);
+	assert_string_equal(rig.opener.end_text, "the peer aborted the stream");
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_it_opens_at_once),
+		cmocka_unit_test(test_it_ends_behind_everything),
+		cmocka_unit_test(test_it_breaks_at_both_ends),
+		cmocka_unit_test(test_the_peer_may_break_it_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* Many streams on one flow: each is a session, none waits for another. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "microprotocol.h"
+#include "nopal.h"
+#include "session.h"
+
+enum { STREAMS = 100, PORT = 9000, TEXT = 64 };
+
+#define FLOW                                                                   \
+	" transport_driver {} virtual_circuit {} keep_alive {} fixed_size "    \
+	"{}\n"                                                                 \
+	" sequenced_segments {} positive_ack { selective = on }\n"             \
+	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"            \
+	" retransmit {} windowed_cc {} tcp_congestion {} checksum {}\n"
+#define STREAM                                                                 \
+	" transport_driver {} stream_end {} resize {} sequenced_messages {}\n" \
+	" reliable_fifo {}\n"
+static const char STREAMED[] =
+	"layer \"stream\" { multiplicity = per_stream\n" STREAM
+	"}\nlayer \"flow\" {\n" FLOW "}\n";
+static const char SHARED[] =
+	"layer \"connection\" {\n" STREAM
+	"}\nlayer \"flow\" { multiplicity = shared\n" FLOW "}\n";
+
+struct end {
+	struct nopal_session *session; /* NULL before and after its life */
+	uint32_t opened, delivered, ended, peer_closed;
+	uint64_t bytes;
+	char text[TEXT];
+	int64_t first_ns, last_ns;
+	int code;
+	uint32_t arrived; /* fates of what it sent */
+};
+
+static struct pair {
+	struct nopal_world *world;
+	struct nopal_plan *plan;
+	struct nopal_endpoint *endpoint[2];
+	struct nopal_address peer;
+	struct end here[STREAMS], there[STREAMS];
+	uint32_t accepted;
+	bool answers; /* what is accepted sends back what it gets */
+} pair;
+
+static void *on_accepted(struct nopal_session *session, void *user)
+{
+	struct end *end = &pair.there[pair.accepted++];
+
+	(void)user;
+	assert_true(pair.accepted <= STREAMS);
+	end->session = session;
+	return end;
+}
+
+static void on_opened(struct nopal_session *session, void *user)
+{
+	(void)session;
+	((struct end *)user)->opened++;
+}
+
+static void on_received(struct nopal_session *session,
+			struct nopal_message *message, void *user)
+{
+	struct end *end = user;
+	size_t length = nopal_message_copy(message, 0, end->text, TEXT - 1);
+
+	end->text[length] = '\0';
+	if (!end->delivered++)
+		end->first_ns = nopal_world_now(pair.world);
+	end->last_ns = nopal_world_now(pair.world);
+	end->bytes += nopal_message_length(message);
+	if (pair.answers && end >= pair.there && end < pair.there + STREAMS)
+		nopal_send(session, end->text, length, 0);
+}
+
+static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
+		    void *user)
+{
+	(void)session, (void)cookie;
+	((struct end *)user)->arrived += fate == NOPAL_ARRIVED;
+}
+
+static void on_ended(struct nopal_session *session, int code, const char *text,
+		     void *user)
+{
+	struct end *end = user;
+
+	(void)session, (void)text;
+	end->session = NULL;
+	end->ended++;
+	end->code = code;
+}
+
+static const struct nopal_callbacks callbacks = {
+	.accepted = on_accepted,
+	.opened = on_opened,
+	.received = on_received,
+	.sent = on_sent,
+	.ended = on_ended,
+};
+static const struct nopal_callbacks opens_only = {
+	.opened = on_opened,
+	.received = on_received,
+	.sent = on_sent,
+	.ended = on_ended,
+};
+
+static void pair_open(const char *config, const char *words)
+{
+	struct nopal_link link;
+	struct nopal_problems problems;
+
+	memset(&pair, 0, sizeof(pair));
+	nopal_problems_init(&problems);
+	pair.plan = nopal_plan_parse(config, "streams.conf", NULL, &problems);
+	if (!pair.plan)
+		nopal_problems_print(&problems, stderr);
+	assert_non_null(pair.plan);
+	assert_true(nopal_link_parse(words, &link, &link, &problems) >= 0);
+	nopal_problems_fini(&problems);
+	pair.world = nopal_sim_new(1);
+	for (int i = 0; i < 2; i++)
+		nopal_sim_host(pair.world);
+	nopal_sim_connect(pair.world, 0, 1, &link, &link);
+	for (int i = 0; i < 2; i++)
+		pair.endpoint[i] = nopal_sim_endpoint(pair.world, i, PORT);
+	nopal_sim_address(1, PORT, &pair.peer);
+	assert_int_equal(nopal_endpoint_allow(pair.endpoint[1], pair.plan, 0,
+					      &callbacks, NULL),
+			 0);
+}
+
+static void pair_run(int64_t for_ns)
+{
+	nopal_sim_run(pair.world, nopal_world_now(pair.world) + for_ns);
+}
+
+static void pair_close(void)
+{
+	nopal_world_free(pair.world);
+	nopal_plan_unref(pair.plan);
+}
+
+static void open_stream(uint32_t index)
+{
+	struct end *end = &pair.here[index];
+
+	end->session =
+		index == 0 ? nopal_session_open(pair.endpoint[0], pair.plan,
+						&pair.peer, &opens_only, end)
+			   : nopal_stream_open(pair.here[0].session,
+					       &opens_only, end);
+	assert_non_null(end->session);
+}
+
+static void say(uint32_t index, const char *text)
+{
+	assert_int_equal(
+		nopal_send(pair.here[index].session, text, strlen(text), 0), 0);
+}
+
+static uint32_t flows(int side)
+{
+	uint32_t count = 0;
+
+	for (struct nopal_core *core = pair.endpoint[side]->sessions; core;
+	     core = core->next)
+		count += nopal__top(core)->is_flow;
+	return count;
+}
+
+/* ------------------------------------------------------------------ streams */
+
+static void test_each_stream_is_a_session(void **state)
+{
+	(void)state;
+	pair_open(STREAMED, "delay 10ms");
+	pair.answers = true;
+	for (uint32_t i = 0; i < 3; i++)
+		open_stream(i);
+	say(0, "zero");
+	say(2, "two");
+	pair_run(NOPAL_SECOND);
+	assert_int_equal(pair.here[1].opened, 1);
+	assert_int_equal(pair.accepted, 2); /* of one nothing was said */
+	assert_string_equal(pair.there[0].text, "zero");
+	assert_string_equal(pair.there[1].text, "two");
+	assert_string_equal(pair.here[0].text, "zero");
+	assert_string_equal(pair.here[2].text, "two");
+	assert_int_equal(pair.here[0].arrived, 1);
+	assert_int_equal(flows(0), 1);
+	assert_int_equal(flows(1), 1);
+	pair_close();
+}
+
+/* Joining takes no round trip: the first message opens it. */
+static void test_a_stream_joins_without_a_round_trip(void **state)
+{
+	int64_t sent_ns;
+
+	(void)state;
+	pair_open(STREAMED, "delay 10ms");
+	open_stream(0);
+	pair_run(NOPAL_SECOND);
+	sent_ns = nopal_world_now(pair.world);
+	open_stream(1);
+	say(1, "at once");
+	pair_run(NOPAL_SECOND);
+	assert_int_equal(pair.there[0].first_ns - sent_ns,
+			 10 * NOPAL_MILLISECOND);
+	pair_close();
+}
+
+static void test_a_stream_ends_and_the_others_go_on(void **state)
+{
+	(void)state;
+	pair_open(STREAMED, "delay 10ms loss 5%");
+	for (uint32_t i = 0; i < 3; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	nopal_session_close(pair.here[1].session);
+	pair_run(2 * NOPAL_SECOND);
+	assert_int_equal(pair.here[1].ended, 1);
+	assert_int_equal(pair.here[1].code, NOPAL_ENDED_WELL);
+	assert_int_equal(pair.here[0].ended + pair.here[2].ended, 0);
+	say(0, "more");
+	nopal_session_abort(pair.here[2].session, "enough");
+	pair_run(2 * NOPAL_SECOND);
+	assert_string_equal(pair.there[0].text, "more");
+	assert_int_equal(pair.here[2].code, NOPAL_ABORTED);
+	assert_int_equal(pair.there[1].ended + pair.there[2].ended, 2);
+	assert_int_equal(flows(0), 1);
+	nopal_session_close(pair.here[0].session);
+	pair_run(10 * NOPAL_SECOND);
+	assert_int_equal(pair.here[0].code, NOPAL_ENDED_WELL);
+	assert_int_equal(flows(0) + flows(1), 0); /* with its last stream */
+	pair_close();
+}
+
+static void change(const char *words)
+{
+	struct nopal_link link;
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	assert_true(nopal_link_parse(words, &link, &link, &problems) >= 0);
+	nopal_problems_fini(&problems);
+	nopal_sim_change(pair.world, 0, 1, &link);
+}
+
+/* When each of ten streams delivers, of which the first may lose its segment. */
+static void deliver_ten(bool lossy, int64_t *ret_ns)
+{
+	int64_t sent_ns;
+
+	pair_open(STREAMED, "delay 10ms");
+	for (uint32_t i = 0; i < 10; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(NOPAL_SECOND);
+	assert_int_equal(pair.accepted, 10);
+	sent_ns = nopal_world_now(pair.world);
+	change(lossy ? "loss 100%" : "delay 10ms");
+	say(0, "again");
+	change("delay 10ms");
+	for (uint32_t i = 1; i < 10; i++)
+		say(i, "again");
+	pair_run(NOPAL_SECOND);
+	for (uint32_t i = 0; i < 10; i++) {
+		assert_int_equal(pair.there[i].delivered, 2);
+		ret_ns[i] = pair.there[i].last_ns - sent_ns;
+	}
+	pair_close();
+}
+
+/* One stream loses a segment: no message of another one comes later for it. */
+static void test_no_stream_waits_for_another(void **state)
+{
+	int64_t without_ns[10], with_ns[10];
+
+	(void)state;
+	deliver_ten(false, without_ns);
+	deliver_ten(true, with_ns);
+	assert_true(with_ns[0] > without_ns[0]);
+	for (uint32_t i = 1; i < 10; i++)
+		assert_int_equal(with_ns[i], without_ns[i]);
+}
+
+static void test_a_hundred_streams_through_loss(void **state)
+{
+	static char bytes[5000];
+
+	(void)state;
+	pair_open(STREAMED, "rate 50mbit delay 20ms loss 2% reorder 5%");
+	for (uint32_t i = 0; i < STREAMS; i++) {
+		open_stream(i);
+		for (uint32_t n = 0; n < 10; n++)
+			assert_int_equal(nopal_send(pair.here[i].session, bytes,
+						    sizeof(bytes), n),
+					 0);
+		nopal_session_close(pair.here[i].session);
+	}
+	pair_run(60 * NOPAL_SECOND);
+	assert_int_equal(pair.accepted, STREAMS);
+	for (uint32_t i = 0; i < STREAMS; i++) {
+		assert_int_equal(pair.here[i].arrived, 10);
+		assert_int_equal(pair.here[i].code, NOPAL_ENDED_WELL);
+		assert_int_equal(pair.there[i].bytes, 10 * sizeof(bytes));
+		assert_int_equal(pair.there[i].code, NOPAL_ENDED_WELL);
+		assert_int_equal(pair.there[i].ended, 1);
+	}
+	assert_int_equal(flows(0) + flows(1), 0);
+	pair_close();
+}
+
+static void test_the_flow_ends_them_all(void **state)
+{
+	(void)state;
+	pair_open(STREAMED, "delay 10ms");
+	for (uint32_t i = 0; i < 5; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(NOPAL_SECOND);
+	nopal_endpoint_close(pair.endpoint[1]);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(pair.there[i].ended, 1);
+	pair_run(2 * NOPAL_SECOND);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(pair.here[i].ended, 1);
+		assert_int_equal(pair.here[i].code, NOPAL_ABORTED);
+	}
+	assert_int_equal(flows(0), 0);
+	pair_close();
+}
+
+static void test_the_world_may_end_first(void **state)
+{
+	(void)state;
+	pair_open(STREAMED, "delay 10ms loss 20%");
+	for (uint32_t i = 0; i < 5; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(45 * NOPAL_MILLISECOND);
+	nopal_session_abort(pair.here[3].session, "enough");
+	pair_close();
+}
+
+/* ------------------------------------------------------------------- sharing */
+
+static void test_sessions_to_one_peer_share_a_flow(void **state)
+{
+	struct end *end = pair.here;
+	uint64_t requests;
+
+	(void)state;
+	pair_open(SHARED, "delay 10ms");
+	for (uint32_t i = 0; i < 3; i++) {
+		end[i].session =
+			nopal_session_open(pair.endpoint[0], pair.plan,
+					   &pair.peer, &opens_only, &end[i]);
+		assert_non_null(end[i].session);
+		say(i, "hello");
+	}
+	pair_run(NOPAL_SECOND);
+	requests = nopal_endpoint_counters(pair.endpoint[1])->requests;
+	assert_int_equal(flows(0), 1);
+	assert_int_equal(pair.accepted, 3);
+	nopal_session_close(end[0].session); /* whoever was the first may go */
+	pair_run(NOPAL_SECOND);
+	assert_int_equal(end[0].code, NOPAL_ENDED_WELL);
+	end[3].session = nopal_session_open(pair.endpoint[0], pair.plan,
+					    &pair.peer, &opens_only, &end[3]);
+	say(3, "late");
+	pair_run(NOPAL_SECOND);
+	assert_string_equal(pair.there[3].text, "late");
+	assert_int_equal(flows(0), 1);
+	assert_int_equal(nopal_endpoint_counters(pair.endpoint[1])->requests,
+			 requests);
+	pair_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_stream_is_a_session),
+		cmocka_unit_test(test_a_stream_joins_without_a_round_trip),
+		cmocka_unit_test(test_a_stream_ends_and_the_others_go_on),
+		cmocka_unit_test(test_no_stream_waits_for_another),
+		cmocka_unit_test(test_a_hundred_streams_through_loss),
+		cmocka_unit_test(test_the_flow_ends_them_all),
+		cmocka_unit_test(test_the_world_may_end_first),
+		cmocka_unit_test(test_sessions_to_one_peer_share_a_flow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
