@@ -23,6 +23,11 @@ static const struct policy {
 	{ WINDOWED "westwood_congestion {}", 85, 60 },
 	/* Two to four segments of 0.6 ms, and bursts of acks on top. */
 	{ WINDOWED "vegas_congestion {}", 90, 6 },
+	{ WINDOWED "scalable_congestion {}", 85, 60 },
+	{ WINDOWED "highspeed_congestion {}", 85, 60 },
+	{ WINDOWED "bic_congestion {}", 85, 60 },
+	/* Twenty segments. */
+	{ WINDOWED "fast_congestion {}", 90, 20 },
 	{ RATED "scp_congestion {}", 90, 6 },
 	{ RATED "bbr_congestion {}", 90, 30 },
 	{ RATED "cubic_congestion {}\npacing {}", 85, 60 },

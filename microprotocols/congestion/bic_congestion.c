@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bic_congestion -- a window that searches for the largest one without loss.
+ *
+ *   below the window of the last loss: half of the way to it in a round trip
+ *   beyond it: as far again as it is away from it already
+ *   never more than 32 segments in a round trip, never less than 1/100
+ *
+ * Binary search: the loss was at a window too large, what it left is too small.
+ *
+ * Paper:     Xu, Harfoush, Rhee, Binary increase congestion control (BIC) for fast
+ *            long-distance networks, INFOCOM 2004.  One of the policies of UDT (Gu
+ *            and Grossman, UDTv4, section 4.3).
+ * Differs:   counts bytes, so that a search passes the window that it is for when
+ *            it is near enough, and probing beyond begins with the least step.  A
+ *            timeout changes what is searched for as a loss does.  A mark of
+ *            congestion counts as a loss.
+ * Needs:     acknowledgement, window_mechanism.
+ * Provides:  congestion_policy.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED, CONGESTION_MARKED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
+ *            app_limited.
+ * Parameters: initial (default 10seg): first window.
+ */
+#include "window_policy.h"
+
+/* The paper's own: section IV. */
+enum {
+	BIC_CONGESTION_MOST = 32,	/* segments in a round trip: S_max */
+	BIC_CONGESTION_LEAST_PER = 100, /* S_min = 0.01 */
+	BIC_CONGESTION_PART = 8,	/* beta = 0.125 */
+	BIC_CONGESTION_LEGACY = 14,	/* segments: low_window */
+};
+
+struct bic_congestion {
+	struct window_policy policy;
+	int64_t target_bytes; /* W_max: where the last loss was */
+	uint64_t growth_rest; /* of its last division */
+};
+
+/* How far the window goes in a round trip. */
+static int64_t bic_congestion_step(const struct bic_congestion *bic,
+				   int64_t window, int64_t segment)
+{
+	int64_t away = bic->target_bytes - window;
+	int64_t step = away > 0 ? away / 2 : -away;
+
+	if (window < BIC_CONGESTION_LEGACY * segment)
+		return segment;
+	if (step > BIC_CONGESTION_MOST * segment)
+		return BIC_CONGESTION_MOST * segment;
+	if (step < segment / BIC_CONGESTION_LEAST_PER)
+		return segment / BIC_CONGESTION_LEAST_PER;
+	return step;
+}
+
+static int64_t bic_congestion_grow(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   int64_t window, int64_t acked)
+{
+	struct bic_congestion *bic = nopal_state(session, part);
+	int64_t step =
+		bic_congestion_step(bic, window, nopal_body_limit(session));
+	uint64_t sum = (uint64_t)step * (uint64_t)acked + bic->growth_rest;
+
+	bic->growth_rest = sum % (uint64_t)window;
+	return window + (int64_t)(sum / (uint64_t)window);
+}
+
+/* With fast convergence: a flow whose window shrinks from loss to loss searches
+ * lower, and leaves room for others. */
+static int64_t bic_congestion_kept(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   int64_t window)
+{
+	struct bic_congestion *bic = nopal_state(session, part);
+	int64_t left = window - window / BIC_CONGESTION_PART;
+
+	if (window < bic->target_bytes)
+		bic->target_bytes = (window + left) / 2;
+	else
+		bic->target_bytes = window;
+	if (window < BIC_CONGESTION_LEGACY * (int64_t)nopal_body_limit(session))
+		return window / 2;
+	return left;
+}
+
+static enum nopal_verdict bic_congestion_on_lost(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	return window_policy_lost(session, part, segment, bic_congestion_kept);
+}
+
+static enum nopal_verdict
+bic_congestion_on_timeout(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	return window_policy_timed_out(session, part, segment,
+				       bic_congestion_kept);
+}
+
+static enum nopal_verdict
+bic_congestion_on_marked(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_session *subject)
+{
+	(void)subject;
+	return window_policy_marked(session, part, bic_congestion_kept);
+}
+
+static enum nopal_verdict bic_congestion_on_ack(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_ack *ack)
+{
+	return window_policy_acked(session, part, ack, bic_congestion_grow);
+}
+
+static const struct nopal_parameter bic_congestion_table[] = {
+	WINDOW_POLICY_PARAMETERS,
+	{ 0 },
+};
+
+static const struct nopal_binding bic_congestion_bindings[] = {
+	/* Before what is lost is asked to leave again. */
+	NOPAL_ON(SEGMENT_LOST, bic_congestion_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, bic_congestion_on_timeout,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, bic_congestion_on_ack,
+		 .after = "loss_detection"),
+	NOPAL_ON(CONGESTION_MARKED, bic_congestion_on_marked),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_bic_congestion = {
+	.abi = NOPAL_ABI,
+	.name = "bic_congestion",
+	.family = "congestion",
+	.summary = "a window that searches for the largest one without loss",
+	.provides = window_policy_provides,
+	.needs = window_policy_needs,
+	.parameters_size = sizeof(struct window_policy_parameters),
+	.parameters = bic_congestion_table,
+	.shared = (const struct nopal_shared[]){ WINDOW_POLICY_SHARED, { 0 } },
+	.bindings = bic_congestion_bindings,
+	.state_size = sizeof(struct bic_congestion),
+	.open = window_policy_open,
+};

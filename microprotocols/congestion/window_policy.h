@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * window_policy.h -- what window policies have in common that differ in two rules:
+ * how a window grows beyond slow start, and what a loss leaves of it.
+ *
+ * Below the threshold the window grows by what is acknowledged.  It is reduced once
+ * for all that was out (loss_epoch.h), for a mark of congestion as for a loss; a
+ * timeout leaves one segment, and slow start up to what a loss would have left.  It
+ * does not grow while losses are unresolved, nor where the application limits.
+ *
+ * For a policy of this kind: struct window_policy is first in its state, struct
+ * window_policy_parameters in its parameters, WINDOW_POLICY_SHARED in its shared
+ * variables, and its handlers hand its rules to the functions below.
+ */
+#ifndef NOPAL_WINDOW_POLICY_H
+#define NOPAL_WINDOW_POLICY_H
+
+#include "loss_epoch.h"
+
+/* First in the policy's own table of shared variables. */
+enum window_policy_shared {
+	WINDOW_POLICY_WINDOW,
+	WINDOW_POLICY_THRESHOLD,
+	WINDOW_POLICY_APP_LIMITED,
+	WINDOW_POLICY_NEXT, /* the policy's own begin here */
+};
+
+#define WINDOW_POLICY_SHARED                                                   \
+	[WINDOW_POLICY_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,  \
+				   "room on the network" },                    \
+	[WINDOW_POLICY_THRESHOLD] = { "slow_start_threshold_bytes",            \
+				      NOPAL_WRITE, INT64_MAX,                  \
+				      "slow start below it" },                 \
+	[WINDOW_POLICY_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0, \
+					"1: the window was not what limited "  \
+					"us" }
+
+struct window_policy_parameters {
+	int64_t initial;
+};
+
+#define WINDOW_POLICY_PARAMETERS                                               \
+	{                                                                      \
+		.name = "initial", .unit = NOPAL_SIZE,                         \
+		.offset = offsetof(struct window_policy_parameters, initial),  \
+		.initial = "10seg", .least = "1seg", .most = "1000seg",        \
+		.doc = "first window (RFC 6928: ten segments)"                 \
+	}
+
+struct window_policy {
+	struct loss_epoch epoch;
+};
+
+/* The window after `acked` more bytes; not called in slow start. */
+typedef int64_t window_policy_growth(struct nopal_session *session,
+				     const struct nopal_part *part,
+				     int64_t window, int64_t acked);
+/* What a loss leaves of the window; the least one is seen to. */
+typedef int64_t window_policy_kept(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   int64_t window);
+
+static const struct nopal_role window_policy_provides[] = {
+	{ "congestion_policy", true },
+	{ 0 },
+};
+
+static const struct nopal_relation window_policy_needs[] = {
+	{ "acknowledgement", "it acts on what arrived and what did not" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ 0 },
+};
+
+static inline void window_policy_reduce(struct nopal_session *session,
+					const struct nopal_part *part,
+					window_policy_kept *kept)
+{
+	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
+
+	window = loss_epoch_least(session, kept(session, part, window));
+	nopal_share(session, part, WINDOW_POLICY_THRESHOLD, window);
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
+}
+
+static inline enum nopal_verdict
+window_policy_lost(struct nopal_session *session, const struct nopal_part *part,
+		   const struct nopal_segment *segment,
+		   window_policy_kept *kept)
+{
+	struct window_policy *policy = nopal_state(session, part);
+
+	if (loss_epoch_lost(session, &policy->epoch, segment))
+		window_policy_reduce(session, part, kept);
+	return NOPAL_CONTINUE;
+}
+
+static inline enum nopal_verdict
+window_policy_marked(struct nopal_session *session,
+		     const struct nopal_part *part, window_policy_kept *kept)
+{
+	struct window_policy *policy = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
+
+	if (loss_epoch_marked(session, &policy->epoch, window))
+		window_policy_reduce(session, part, kept);
+	return NOPAL_CONTINUE;
+}
+
+static inline enum nopal_verdict window_policy_timed_out(
+	struct nopal_session *session, const struct nopal_part *part,
+	const struct nopal_segment *segment, window_policy_kept *kept)
+{
+	struct window_policy *policy = nopal_state(session, part);
+	int64_t least = nopal_body_limit(session);
+
+	if (!loss_epoch_timed_out(session, &policy->epoch, segment))
+		return NOPAL_CONTINUE;
+	/* A second timeout in a row has no window left to learn from. */
+	if (nopal_shared(session, part, WINDOW_POLICY_WINDOW) > least)
+		window_policy_reduce(session, part, kept);
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, least);
+	return NOPAL_CONTINUE;
+}
+
+static inline void window_policy_grow(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      int64_t acked,
+				      window_policy_growth *growth)
+{
+	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
+	int64_t most =
+		nopal_shared(session, part, WINDOW_POLICY_THRESHOLD) - window;
+
+	if (most > 0) {
+		int64_t step = acked < most ? acked : most;
+
+		window += step;
+		acked -= step;
+	}
+	if (acked > 0)
+		window = growth(session, part, window, acked);
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
+}
+
+static inline enum nopal_verdict
+window_policy_acked(struct nopal_session *session,
+		    const struct nopal_part *part, const struct nopal_ack *ack,
+		    window_policy_growth *growth)
+{
+	struct window_policy *policy = nopal_state(session, part);
+
+	if (!ack->newly_acked_bytes)
+		return NOPAL_CONTINUE;
+	if (policy->epoch.recovering)
+		loss_epoch_ends(session, &policy->epoch);
+	else if (!nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
+		window_policy_grow(session, part,
+				   (int64_t)ack->newly_acked_bytes, growth);
+	return NOPAL_CONTINUE;
+}
+
+static inline int window_policy_open(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	const struct window_policy_parameters *set = nopal_parameters(part);
+
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, set->initial);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* test_scalable_congestion -- a hundredth for what arrives, an eighth for a loss. */
+#include "../support/bench.h"
+#include "../support/path.h"
+
+extern const struct nopal_microprotocol nopal_scalable_congestion;
+#define POLICY nopal_scalable_congestion
+
+static int64_t kept(int64_t window)
+{
+	return window <= 16 * BENCH_BODY ? window / 2 : window - window / 8;
+}
+
+enum { KEPT_WITHIN = 2 };
+#include "window_policies.h"
+
+static void test_grows_by_a_hundredth(void **state)
+{
+	(void)state;
+	avoid(1000 * SEG);
+	ack(1000 * SEG);
+	assert_int_equal(window(), 1010 * SEG);
+	for (int i = 0; i < 99; i++)
+		ack(SEG);
+	assert_int_equal(window(), 1010 * SEG);
+	ack(SEG);
+	assert_int_equal(window(), 1011 * SEG);
+	bench_close();
+}
+
+static void test_small_windows_grow_as_tcp_does(void **state)
+{
+	(void)state;
+	avoid(20 * SEG);
+	ack(20 * SEG - 1);
+	assert_int_equal(window(), 20 * SEG);
+	ack(1);
+	assert_int_equal(window(), 21 * SEG);
+	bench_close();
+}
+
+static void test_small_windows_halve(void **state)
+{
+	(void)state;
+	avoid(16 * SEG);
+	bench_status(NOPAL_SEGMENT_LOST, 1);
+	assert_int_equal(window(), 8 * SEG);
+	bench_close();
+}
+
+static int rounds_until_back(int64_t from)
+{
+	int rounds = 0;
+
+	avoid(from);
+	lose();
+	while (window() < from && rounds < 1000) {
+		one_round();
+		rounds++;
+	}
+	bench_close();
+	return rounds;
+}
+
+/* What it is for: the way back does not grow with the window. */
+static void test_the_way_back_is_as_long_for_all_windows(void **state)
+{
+	(void)state;
+	assert_in_range(rounds_until_back(400 * SEG), 13, 15);
+	assert_in_range(rounds_until_back(4000 * SEG), 13, 15);
+}
+
+static void test_fills_a_path(void **state)
+{
+	(void)state;
+	assert_in_range(percent_of_a_path(0), 97, 101);
+	path_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WINDOW_POLICY_TESTS,
+		cmocka_unit_test(test_grows_by_a_hundredth),
+		cmocka_unit_test(test_small_windows_grow_as_tcp_does),
+		cmocka_unit_test(test_small_windows_halve),
+		cmocka_unit_test(test_the_way_back_is_as_long_for_all_windows),
+		cmocka_unit_test(test_fills_a_path),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
