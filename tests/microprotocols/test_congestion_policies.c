@@ -30,6 +30,7 @@ static const struct policy {
 	{ WINDOWED "fast_congestion {}", 90, 20 },
 	{ RATED "scp_congestion {}", 90, 6 },
 	{ RATED "bbr_congestion {}", 90, 30 },
+	{ RATED "udt_congestion {}", 80, 60 },
 	{ RATED "cubic_congestion {}\npacing {}", 85, 60 },
 	{ "rate_cc {}\ntfrc {}", 80, 60 },
 };

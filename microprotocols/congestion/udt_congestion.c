@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * udt_congestion -- a rate that grows by what the link has left, and falls by a ninth.
+ *
+ *   slow start --first loss--> every 10 ms, where nothing was lost: rate += step
+ *                              a report of losses: rate -= rate / 9
+ *
+ *   step = 1.5 / 10^6 of the bits that are left, up to the next power of ten,
+ *          in bytes for each 10 ms; left = capacity of the link - rate
+ *   window = rate of arrival * (round trip + 10 ms) + 16 segments
+ *
+ * So the step goes by what the link has left and not by the round trip: flows of one
+ * link have the same.  Of one congestion event, which is all that was out
+ * at a reduction, not every report reduces: one in so many, drawn anew for each
+ * event, and five at most, about half of the rate.
+ *
+ * Paper:     Gu and Grossman, UDT: UDP-based data transfer for high-speed wide area
+ *            networks, Computer Networks 51(7), 2007, section 4; draft-gg-udt-03,
+ *            section 6; UDTv4, sections 4.1 and 4.3.
+ * Differs:   UDT sends pairs of packets, whose distance at the receiver tells the
+ *            capacity.  Nothing tells it here: it is the largest rate of delivery,
+ *            which fades by a sixteenth a round while a queue stands, and counts
+ *            double while none does, for what meets no queue has not found the end
+ *            of the link.  There 10 Mbit/s are left at least, so that a slow flow
+ *            beside a fast one has no smaller step.  A loss without a queue does not
+ *            tell where the link ends: what was lost with one is the rate that is
+ *            come back to with caution, up to an eighth beyond it.  The rate of
+ *            arrival is computed at the sender, too.  Slow start is spread over
+ *            round trips, but for its first window; what it loses at its end reduces
+ *            once, to the rate of arrival.  What one turn reports is one report.  A
+ *            timeout, at which UDT does nothing, is one and closes the window to 16
+ *            segments until something arrives.  A mark of congestion begins an
+ *            event, and is no report of one.  The rate does not grow where the
+ *            application limits, and never falls below two segments a round trip.
+ * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
+ * Provides:  congestion_policy.
+ * Excludes:  nothing.
+ * Handles:   SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST, SEGMENT_TIMEOUT,
+ *            ACK_PROCESSED, CONGESTION_MARKED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes congestion_window_bytes, sending_rate_bps; reads
+ *            smoothed_rtt_ns, minimum_rtt_ns, bytes_in_flight, app_limited.
+ * Parameters: initial (default 16seg): first window; interval (default 10ms): the
+ *            rate grows once in it (SYN).
+ */
+#include "delivery_rate.h"
+#include "loss_epoch.h"
+#include "standing_queue.h"
+
+enum {
+	UDT_CONGESTION_WINDOW,
+	UDT_CONGESTION_RATE,
+	UDT_CONGESTION_SRTT,
+	UDT_CONGESTION_LEAST_RTT,
+	UDT_CONGESTION_IN_FLIGHT,
+	UDT_CONGESTION_APP_LIMITED,
+};
+
+/* draft-gg-udt-03, section 6.1. */
+enum {
+	UDT_CONGESTION_PERIOD = 9, /* a reduction: the period grows by 9/8 */
+	UDT_CONGESTION_PERIOD_PER = 8,
+	UDT_CONGESTION_FEW = 16,    /* segments on top of the window */
+	UDT_CONGESTION_CUTS = 5,    /* of one event */
+	UDT_CONGESTION_FILTER = 8,  /* averages: seven parts and one */
+	UDT_CONGESTION_CAUTION = 9, /* a part of the capacity, below the rate
+				       that filled a queue */
+	/* Bits of a step: so many for 10^6 that are left, and one byte. */
+	UDT_CONGESTION_STEP = 12,
+	UDT_CONGESTION_STEP_PER = 1000000,
+	UDT_CONGESTION_STEP_LEAST = 8,
+	UDT_CONGESTION_DECADE = 10,
+	/* Ours: a part of the capacity, in a round with a queue; */
+	UDT_CONGESTION_FADE = 16,
+	/* what is left at least where no queue stands, whose step is no more
+	 * than that of TCP at a round trip of 100 ms; */
+	UDT_CONGESTION_ROOM_BPS = 10000000,
+	/* slow start doubles in a round trip. */
+	UDT_CONGESTION_START_SLACK = 2,
+};
+#define UDT_CONGESTION_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
+
+struct udt_congestion_parameters {
+	int64_t initial, interval_ns;
+};
+
+struct udt_congestion {
+	struct delivery delivery;
+	uint64_t round_end;    /* bytes delivered that end the round */
+	uint64_t arrival_bps;  /* a smooth rate of delivery */
+	uint64_t capacity_bps; /* the largest */
+
+	struct loss_epoch epoch; /* the congestion event */
+	int64_t reported_ns;	 /* turn of the last report; -1: none */
+	int64_t grown_ns;	 /* end of the last interval */
+	uint64_t filled_bps;	 /* rate that filled a queue, or 0 */
+	uint64_t mean_reports;	 /* of an event, in eighths */
+	uint32_t reports;	 /* of this event */
+	uint32_t each;		 /* so many of them reduce once more */
+	uint32_t cuts;
+	bool lost;   /* within the interval */
+	bool steady; /* slow start is over */
+};
+
+static uint64_t udt_congestion_rate(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	return (uint64_t)nopal_shared(session, part, UDT_CONGESTION_RATE);
+}
+
+/* A round trip, and what an ack may wait for the next one. */
+static uint64_t udt_congestion_trip(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	const struct udt_congestion_parameters *set = nopal_parameters(part);
+
+	return (uint64_t)(nopal_shared(session, part, UDT_CONGESTION_SRTT) +
+			  set->interval_ns);
+}
+
+static void udt_congestion_set_rate(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    uint64_t rate_bps)
+{
+	uint64_t least = nopal_scale(
+		LOSS_EPOCH_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(session),
+		UDT_CONGESTION_BYTE_BITS_NS,
+		udt_congestion_trip(session, part));
+
+	if (rate_bps < least)
+		rate_bps = least;
+	nopal_share(session, part, UDT_CONGESTION_RATE,
+		    rate_bps < INT64_MAX ? (int64_t)rate_bps : INT64_MAX);
+}
+
+static void udt_congestion_set_window(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      uint64_t arrival_bps)
+{
+	uint64_t few = UDT_CONGESTION_FEW * (uint64_t)nopal_body_limit(session);
+
+	nopal_share(
+		session, part, UDT_CONGESTION_WINDOW,
+		(int64_t)(few + nopal_scale(arrival_bps,
+					    udt_congestion_trip(session, part),
+					    UDT_CONGESTION_BYTE_BITS_NS)));
+}
+
+static bool udt_congestion_is_queued(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	return !standing_queue_is_small(
+		nopal_shared(session, part, UDT_CONGESTION_SRTT),
+		nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT));
+}
+
+/* ------------------------------------------------------------ congestion events */
+
+static void udt_congestion_cut(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+
+	udt->cuts++;
+	udt_congestion_set_rate(session, part,
+				nopal_scale(udt_congestion_rate(session, part),
+					    UDT_CONGESTION_PERIOD_PER,
+					    UDT_CONGESTION_PERIOD));
+}
+
+/* Draws how many reports of this event it takes to reduce once more: as many as
+ * events have on average, or fewer.  So not all flows that lost at the same time
+ * do the same. */
+static void udt_congestion_begin_event(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+	uint64_t most;
+
+	udt->mean_reports +=
+		udt->reports - udt->mean_reports / UDT_CONGESTION_FILTER;
+	most = udt->mean_reports / UDT_CONGESTION_FILTER + 1;
+	udt->each = (uint32_t)(nopal_random(session) % most) + 1;
+	udt->reports = 1;
+	udt->cuts = 0;
+	udt->filled_bps = udt_congestion_is_queued(session, part)
+				  ? udt_congestion_rate(session, part)
+				  : 0;
+}
+
+/* Slow start ends: what arrived is what the link takes.  Where nothing did yet, the
+ * rate is that of the window, and reduced. */
+static void udt_congestion_settle(struct nopal_session *session,
+				  const struct nopal_part *part)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, UDT_CONGESTION_WINDOW);
+	uint64_t rate = udt->capacity_bps;
+
+	udt->steady = true;
+	udt->cuts = UDT_CONGESTION_CUTS;
+	udt->arrival_bps = rate;
+	if (udt->filled_bps > rate)
+		udt->filled_bps = rate;
+	if (rate) {
+		udt_congestion_set_rate(session, part, rate);
+		udt_congestion_set_window(session, part, rate);
+		return;
+	}
+	rate = nopal_scale((uint64_t)window, UDT_CONGESTION_BYTE_BITS_NS,
+			   udt_congestion_trip(session, part));
+	udt_congestion_set_rate(session, part, rate);
+	udt_congestion_cut(session, part);
+}
+
+static void udt_congestion_report(struct nopal_session *session,
+				  const struct nopal_part *part, bool new_event)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+	bool same_turn = udt->reported_ns == session->now_ns;
+
+	udt->reported_ns = session->now_ns;
+	udt->lost = true;
+	if (new_event) {
+		udt_congestion_begin_event(session, part);
+		if (udt->steady)
+			udt_congestion_cut(session, part);
+		else
+			udt_congestion_settle(session, part);
+		return;
+	}
+	if (same_turn)
+		return;
+	udt->reports++;
+	if (udt->reports % udt->each || udt->cuts >= UDT_CONGESTION_CUTS)
+		return;
+	udt_congestion_cut(session, part);
+	loss_epoch_begin(session, &udt->epoch);
+}
+
+/* ------------------------------------------------------- what segments tell */
+
+static enum nopal_verdict udt_congestion_on_send(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+	uint64_t in_flight =
+		(uint64_t)nopal_shared(session, part, UDT_CONGESTION_IN_FLIGHT);
+
+	if (nopal_shared(session, part, UDT_CONGESTION_APP_LIMITED))
+		udt->delivery.limited_until =
+			udt->delivery.delivered + in_flight;
+	delivery_stamp(session, part, &udt->delivery, segment, in_flight,
+		       false);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+udt_congestion_on_received(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_segment *segment)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+
+	delivery_take(session, part, &udt->delivery, segment,
+		      nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT));
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict udt_congestion_on_lost(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+
+	udt_congestion_report(session, part,
+			      loss_epoch_lost(session, &udt->epoch, segment));
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+udt_congestion_on_timeout(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+
+	if (!loss_epoch_timed_out(session, &udt->epoch, segment))
+		return NOPAL_CONTINUE;
+	udt_congestion_report(session, part, true);
+	udt_congestion_set_window(session, part, 0);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+udt_congestion_on_marked(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_session *subject)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+	int64_t window = nopal_shared(session, part, UDT_CONGESTION_WINDOW);
+
+	(void)subject;
+	if (loss_epoch_marked(session, &udt->epoch, window))
+		udt_congestion_report(session, part, true);
+	return NOPAL_CONTINUE;
+}
+
+/* --------------------------------------------------------- what an ack tells */
+
+/* The largest rate of delivery is the capacity, until a queue stands at less. */
+static void udt_congestion_fade(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+
+	if (udt->delivery.sample.delivered < udt->round_end)
+		return;
+	udt->round_end = udt->delivery.delivered;
+	if (udt_congestion_is_queued(session, part))
+		udt->capacity_bps -= udt->capacity_bps / UDT_CONGESTION_FADE;
+}
+
+static void udt_congestion_learn(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+	int64_t interval = delivery_interval(session, &udt->delivery);
+	uint64_t rate;
+
+	udt_congestion_fade(session, part);
+	/* Shorter than any round trip: it was an earlier departure's ack. */
+	if (interval <= 0 ||
+	    interval < nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT))
+		return;
+	rate = nopal_scale(delivery_amount(&udt->delivery, 0),
+			   UDT_CONGESTION_BYTE_BITS_NS, (uint64_t)interval);
+	if (rate > udt->capacity_bps)
+		udt->capacity_bps = rate;
+	if (udt->delivery.sample.limited && rate < udt->arrival_bps)
+		return;
+	if (!udt->arrival_bps)
+		udt->arrival_bps = rate;
+	udt->arrival_bps += rate / UDT_CONGESTION_FILTER -
+			    udt->arrival_bps / UDT_CONGESTION_FILTER;
+}
+
+/* Below what filled a queue, or little above, only a part of the capacity is taken to
+ * be left. */
+static bool udt_congestion_is_cautious(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	const struct udt_congestion *udt = nopal_state(session, part);
+	uint64_t filled = udt->filled_bps / UDT_CONGESTION_PERIOD_PER *
+			  UDT_CONGESTION_PERIOD;
+
+	return udt_congestion_rate(session, part) < filled;
+}
+
+/* What the link has left, by all that is known. */
+static uint64_t udt_congestion_left(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	const struct udt_congestion *udt = nopal_state(session, part);
+	bool queued = udt_congestion_is_queued(session, part);
+	uint64_t rate = udt_congestion_rate(session, part);
+	uint64_t capacity = udt->capacity_bps * (queued ? 1 : 2);
+	uint64_t left = capacity > rate ? capacity - rate : 0;
+
+	if (left > capacity / UDT_CONGESTION_CAUTION &&
+	    udt_congestion_is_cautious(session, part))
+		left = capacity / UDT_CONGESTION_CAUTION;
+	if (!queued && left < UDT_CONGESTION_ROOM_BPS)
+		left = UDT_CONGESTION_ROOM_BPS;
+	return left;
+}
+
+static void udt_congestion_grow(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	const struct udt_congestion_parameters *set = nopal_parameters(part);
+	uint64_t left = udt_congestion_left(session, part), decade = 1;
+	uint64_t step;
+
+	while (decade < left)
+		decade *= UDT_CONGESTION_DECADE;
+	step = decade / UDT_CONGESTION_STEP_PER * UDT_CONGESTION_STEP;
+	if (step < UDT_CONGESTION_STEP_LEAST)
+		step = UDT_CONGESTION_STEP_LEAST;
+	udt_congestion_set_rate(
+		session, part,
+		udt_congestion_rate(session, part) +
+			nopal_scale(step, NOPAL_SECOND,
+				    (uint64_t)set->interval_ns));
+}
+
+static void udt_congestion_end_interval(struct nopal_session *session,
+					const struct nopal_part *part)
+{
+	struct udt_congestion *udt = nopal_state(session, part);
+
+	udt->grown_ns = session->now_ns;
+	if (!udt->lost &&
+	    !nopal_shared(session, part, UDT_CONGESTION_APP_LIMITED))
+		udt_congestion_grow(session, part);
+	udt->lost = false;
+}
+
+/* The window doubles in a round trip, and the rate spreads it. */
+static void udt_congestion_start(struct nopal_session *session,
+				 const struct nopal_part *part, uint64_t acked)
+{
+	uint64_t window;
+
+	if (!nopal_shared(session, part, UDT_CONGESTION_APP_LIMITED))
+		nopal_shared(session, part, UDT_CONGESTION_WINDOW) +=
+			(int64_t)acked;
+	window = (uint64_t)nopal_shared(session, part, UDT_CONGESTION_WINDOW);
+	udt_congestion_set_rate(
+		session, part,
+		nopal_scale(UDT_CONGESTION_START_SLACK * window,
+			    UDT_CONGESTION_BYTE_BITS_NS,
+			    udt_congestion_trip(session, part)));
+}
+
+static enum nopal_verdict udt_congestion_on_ack(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_ack *ack)
+{
+	const struct udt_congestion_parameters *set = nopal_parameters(part);
+	struct udt_congestion *udt = nopal_state(session, part);
+
+	if (!ack->newly_acked_bytes)
+		return NOPAL_CONTINUE;
+	if (udt->delivery.sample.any)
+		udt_congestion_learn(session, part);
+	delivery_end_ack(&udt->delivery);
+	if (!udt->steady) {
+		udt_congestion_start(session, part, ack->newly_acked_bytes);
+		return NOPAL_CONTINUE;
+	}
+	udt_congestion_set_window(session, part, udt->arrival_bps);
+	if (session->now_ns - udt->grown_ns >= set->interval_ns)
+		udt_congestion_end_interval(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static int udt_congestion_open(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	const struct udt_congestion_parameters *set = nopal_parameters(part);
+	struct udt_congestion *udt = nopal_state(session, part);
+
+	udt->each = 1;
+	udt->reported_ns = -1;
+	nopal_share(session, part, UDT_CONGESTION_WINDOW, set->initial);
+	return 0;
+}
+
+static const struct nopal_parameter udt_congestion_table[] = {
+	{ .name = "initial",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct udt_congestion_parameters, initial),
+	  .initial = "16seg",
+	  .least = "1seg",
+	  .most = "1000seg",
+	  .doc = "first window" },
+	{ .name = "interval",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct udt_congestion_parameters, interval_ns),
+	  .initial = "10ms",
+	  .least = "1ms",
+	  .most = "1s",
+	  .doc = "the rate grows once in it (SYN)" },
+	{ 0 },
+};
+
+static const struct nopal_binding udt_congestion_bindings[] = {
+	NOPAL_ON(SEND_SEGMENT, udt_congestion_on_send, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_RECEIVED, udt_congestion_on_received,
+		 .kinds = NOPAL_CARRIED, .after = "loss_detection"),
+	/* Before what is lost leaves again and is stamped anew. */
+	NOPAL_ON(SEGMENT_LOST, udt_congestion_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, udt_congestion_on_timeout,
+		 .kinds = NOPAL_CARRIED, .before = "reliability"),
+	NOPAL_ON(ACK_PROCESSED, udt_congestion_on_ack,
+		 .after = "loss_detection"),
+	NOPAL_ON(CONGESTION_MARKED, udt_congestion_on_marked),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_udt_congestion = {
+	.abi = NOPAL_ABI,
+	.name = "udt_congestion",
+	.family = "congestion",
+	.summary = "a rate that grows by what the link has left, and falls by "
+		   "a ninth",
+	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "it acts on what arrived and what did not" },
+			{ "rtt", "rate and round trip make a window" },
+			{ "window_mechanism",
+			  "somebody has to keep the window" },
+			{ "rate_mechanism", "somebody has to keep the rate" },
+			{ 0 } },
+	.parameters_size = sizeof(struct udt_congestion_parameters),
+	.parameters = udt_congestion_table,
+	.attributes =
+		(const struct nopal_attribute[]){ DELIVERY_ATTRIBUTES, { 0 } },
+	.shared =
+		(const struct nopal_shared[]){
+			[UDT_CONGESTION_WINDOW] = { "congestion_window_bytes",
+						    NOPAL_WRITE, 0,
+						    "room on the network" },
+			[UDT_CONGESTION_RATE] = { "sending_rate_bps",
+						  NOPAL_WRITE, 0,
+						  "bits of bodies a second; 0: "
+						  "no limit" },
+			[UDT_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ,
+						  0,
+						  "what a window is filled "
+						  "in" },
+			[UDT_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns",
+						       NOPAL_READ, 0,
+						       "the round trip without "
+						       "a queue" },
+			[UDT_CONGESTION_IN_FLIGHT] = { "bytes_in_flight",
+						       NOPAL_READ, 0,
+						       "bodies on the "
+						       "network" },
+			[UDT_CONGESTION_APP_LIMITED] = { "app_limited",
+							 NOPAL_READ_OPTIONAL, 0,
+							 "1: the application "
+							 "had no more" },
+			{ 0 } },
+	.bindings = udt_congestion_bindings,
+	.state_size = sizeof(struct udt_congestion),
+	.open = udt_congestion_open,
+};
