@@ -48,10 +48,15 @@ static const struct congestion_policy {
 	{ "cubic", CONGESTION_WINDOW "cubic_congestion {}" },
 	{ "cubic_paced", CONGESTION_BOTH "cubic_congestion {}\npacing {}" },
 	{ "westwood", CONGESTION_WINDOW "westwood_congestion {}" },
+	{ "scalable", CONGESTION_WINDOW "scalable_congestion {}" },
+	{ "highspeed", CONGESTION_WINDOW "highspeed_congestion {}" },
+	{ "bic", CONGESTION_WINDOW "bic_congestion {}" },
 	{ "vegas", CONGESTION_WINDOW "vegas_congestion {}" },
+	{ "fast", CONGESTION_WINDOW "fast_congestion {}" },
 	{ "scp", CONGESTION_BOTH "scp_congestion {}" },
 	{ "bbr", CONGESTION_BOTH "bbr_congestion {}" },
 	{ "tfrc", "rate_cc {}\ntfrc {}" },
+	{ "udt", CONGESTION_BOTH "udt_congestion {}" },
 };
 enum {
 	CONGESTION_RENO,
@@ -59,10 +64,15 @@ enum {
 	CONGESTION_CUBIC,
 	CONGESTION_CUBIC_PACED,
 	CONGESTION_WESTWOOD,
+	CONGESTION_SCALABLE,
+	CONGESTION_HIGHSPEED,
+	CONGESTION_BIC,
 	CONGESTION_VEGAS,
+	CONGESTION_FAST,
 	CONGESTION_SCP,
 	CONGESTION_BBR,
 	CONGESTION_TFRC,
+	CONGESTION_UDT,
 	CONGESTION_POLICIES,
 };
 
@@ -231,17 +241,25 @@ static bool congestion_runs(const struct reproduce_options *options,
 
 /* --------------------------------------------------------------------- claims */
 
-static const int congestion_by_loss[] = { CONGESTION_RENO, CONGESTION_NEWRENO,
-					  CONGESTION_CUBIC, CONGESTION_WESTWOOD,
-					  -1 };
+static const int congestion_by_loss[] = {
+	CONGESTION_RENO,     CONGESTION_NEWRENO,
+	CONGESTION_CUBIC,    CONGESTION_WESTWOOD,
+	CONGESTION_SCALABLE, CONGESTION_HIGHSPEED,
+	CONGESTION_BIC,	     -1
+};
 static const int congestion_by_delay[] = { CONGESTION_VEGAS, CONGESTION_SCP,
 					   -1 };
-static const int congestion_all[] = {
-	CONGESTION_RENO,     CONGESTION_NEWRENO,
-	CONGESTION_CUBIC,    CONGESTION_CUBIC_PACED,
-	CONGESTION_WESTWOOD, CONGESTION_VEGAS,
-	CONGESTION_SCP,	     CONGESTION_BBR,
-	CONGESTION_TFRC,     -1
+static const int congestion_by_size[] = { CONGESTION_SCALABLE,
+					  CONGESTION_HIGHSPEED, CONGESTION_BIC,
+					  -1 };
+static const int congestion_full[] = {
+	CONGESTION_RENO,      CONGESTION_NEWRENO,
+	CONGESTION_CUBIC,     CONGESTION_CUBIC_PACED,
+	CONGESTION_WESTWOOD,  CONGESTION_SCALABLE,
+	CONGESTION_HIGHSPEED, CONGESTION_BIC,
+	CONGESTION_VEGAS,     CONGESTION_FAST,
+	CONGESTION_SCP,	      CONGESTION_BBR,
+	CONGESTION_TFRC,      -1
 };
 
 /* The least, or the most, that a policy of the list has there; NAN where one of
@@ -270,9 +288,10 @@ static void congestion_claim_alone(const struct reproduce_options *options)
 	struct reproduce_report *report = options->report;
 
 	reproduce_claim_less(
-		report, "one flow fills the link, whatever its policy",
+		report,
+		"one flow fills the link, whatever its policy but udt's",
 		CONGESTION_FULL,
-		congestion_extreme(options, CONGESTION_ALONE, congestion_all,
+		congestion_extreme(options, CONGESTION_ALONE, congestion_full,
 				   "utilisation", false),
 		"per cent that count as full; least utilisation");
 	reproduce_claim_less(
@@ -368,6 +387,30 @@ static void congestion_claim_against(const struct reproduce_options *options)
 		"newreno: tfrc; newreno");
 }
 
+/* Beside newreno, too, those of UDT's policies that are made for large windows, and
+ * its own. */
+static void congestion_claim_large(const struct reproduce_options *options)
+{
+	struct reproduce_report *report = options->report;
+
+	reproduce_claim_less(
+		report,
+		"what grows with its window takes more than newreno beside it "
+		"(RFC 3649, section 6)",
+		CONGESTION_HALF,
+		congestion_extreme(options, CONGESTION_AGAINST,
+				   congestion_by_size, "share", false),
+		"the half; per cent of the link, the least of scalable, "
+		"highspeed and bic");
+	reproduce_claim_less(report,
+			     "udt and newreno are friendly where little is in "
+			     "flight (Gu and "
+			     "Grossman 2007)",
+			     congestion_uneven(options, CONGESTION_UDT),
+			     CONGESTION_NEAR,
+			     "per cent from the half; what is near");
+}
+
 static int congestion_run(const struct reproduce_options *options)
 {
 	struct nopal_plan *plans[CONGESTION_POLICIES] = { NULL };
@@ -382,6 +425,7 @@ static int congestion_run(const struct reproduce_options *options)
 	congestion_claim_alone(options);
 	congestion_claim_two(options);
 	congestion_claim_against(options);
+	congestion_claim_large(options);
 	congestion_drop(plans);
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }

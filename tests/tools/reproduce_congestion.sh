@@ -15,7 +15,8 @@ again() {
 holds() { grep -q "^  holds  *$1" "$folder/out" || fault "does not hold: $1"; }
 
 again 0 --sim --quick --runs 1
-for policy in reno newreno cubic cubic_paced westwood vegas scp bbr tfrc; do
+for policy in reno newreno cubic cubic_paced westwood scalable highspeed bic vegas \
+	fast scp bbr tfrc udt; do
 	rows=$(grep -c "^  $policy  *[0-9].* [0-9]" "$folder/out")
 	[ "$rows" = 3 ] || fault "$policy has $rows rows, not 3"
 done
