@@ -119,16 +119,31 @@ static void test_small_windows_are_those_of_tcp(void **state)
 	bench_close();
 }
 
+/* What was due at a large window is not, at a small one. */
+static void test_a_reduction_counts_anew(void **state)
+{
+	(void)state;
+	avoid(80000 * SEG);
+	ack(SEG);
+	bench_status(NOPAL_SEGMENT_TIMEOUT, bench.next_packet++);
+	*bench_shared("slow_start_threshold_bytes") = 20 * SEG;
+	ack(19 * SEG);
+	assert_int_equal(window(), 20 * SEG);
+	ack(20 * SEG);
+	assert_int_equal(window(), 21 * SEG);
+	bench_close();
+}
+
 static void test_logarithms(void **state)
 {
 	(void)state;
 	for (uint64_t value = 1; value < UINT64_MAX / 3; value += value / 7 + 1)
 		assert_true(fabs((double)binary_log(value) / BINARY_LOG_UNITY -
-				 log2((double)value)) < 1e-4);
+				 log2((double)value)) < 2e-5);
 	for (int64_t log = 0; log < 16 * (int64_t)BINARY_LOG_UNITY; log += 777)
 		assert_true(fabs((double)binary_power(log) / BINARY_LOG_UNITY /
 					 exp2((double)log / BINARY_LOG_UNITY) -
-				 1) < 1e-4);
+				 1) < 2e-5);
 }
 
 static void test_fills_a_path(void **state)
@@ -146,6 +161,7 @@ int main(void)
 		cmocka_unit_test(test_b_as_the_rfc_has_it),
 		cmocka_unit_test(test_growth_goes_by_the_response_function),
 		cmocka_unit_test(test_small_windows_are_those_of_tcp),
+		cmocka_unit_test(test_a_reduction_counts_anew),
 		cmocka_unit_test(test_logarithms),
 		cmocka_unit_test(test_fills_a_path),
 	};

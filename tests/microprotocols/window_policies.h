@@ -100,13 +100,18 @@ static void test_slow_start_doubles(void **state)
 
 static void test_slow_start_ends_at_the_threshold(void **state)
 {
+	int64_t threshold;
+
 	(void)state;
-	start(10 * SEG);
-	*bench_shared("slow_start_threshold_bytes") = 15 * SEG;
-	ack(5 * SEG);
-	assert_int_equal(window(), 15 * SEG);
-	ack(SEG);
-	assert_in_range(window(), 15 * SEG, 16 * SEG);
+	start(100 * SEG);
+	bench.next_packet = 100;
+	bench_status(NOPAL_SEGMENT_TIMEOUT, 1);
+	bench.oldest_packet = 100;
+	threshold = *bench_shared("slow_start_threshold_bytes");
+	bench_ack(99, (uint64_t)(threshold - 2 * SEG));
+	assert_int_equal(window(), threshold - SEG);
+	bench_ack(99, 3 * SEG);
+	assert_in_range(window(), threshold, threshold + SEG);
 	bench_close();
 }
 
