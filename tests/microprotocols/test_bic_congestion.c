@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bic_congestion -- half of the way back in a round trip, and then beyond. */
 #include "../support/bench.h"
-#include "../support/path.h"
 
 extern const struct nopal_microprotocol nopal_bic_congestion;
 #define POLICY nopal_bic_congestion

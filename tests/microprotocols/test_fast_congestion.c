@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fast_congestion -- it goes to where alpha is queued, and stays there. */
 #include "../support/bench.h"
-#include "../support/path.h"
 
 extern const struct nopal_microprotocol nopal_fast_congestion;
 #define POLICY nopal_fast_congestion

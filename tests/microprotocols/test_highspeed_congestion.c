@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_highspeed_congestion -- the response function of RFC 3649, in integers. */
-#include <math.h>
-
 #include "../support/bench.h"
-#include "../support/path.h"
 #include "binary_log.h"
+
+#include <math.h>
 
 extern const struct nopal_microprotocol nopal_highspeed_congestion;
 #define POLICY nopal_highspeed_congestion

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scalable_congestion -- a hundredth for what arrives, an eighth for a loss. */
 #include "../support/bench.h"
-#include "../support/path.h"
 
 extern const struct nopal_microprotocol nopal_scalable_congestion;
 #define POLICY nopal_scalable_congestion

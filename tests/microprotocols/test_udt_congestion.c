@@ -2,19 +2,15 @@
 /* test_udt_congestion -- steps by what is left, reports of one event, a window. */
 #include "../support/bench.h"
 #include "../support/path.h"
+#include "policies.h"
 
 extern const struct nopal_microprotocol nopal_udt_congestion;
 extern const struct nopal_microprotocol nopal_tcp_congestion;
 
-enum { SEG = BENCH_BODY, MBIT = 1000000, PERCENT = 10000, FEW = 16 * SEG };
+enum { MBIT = 1000000, PERCENT = 10000, FEW = 16 * SEG };
 enum { RATE_100 = 100 * MBIT };
 #define RTT (50 * NOPAL_MILLISECOND)
 #define SYN (10 * NOPAL_MILLISECOND)
-
-static int64_t window(void)
-{
-	return *bench_shared("congestion_window_bytes");
-}
 
 static int64_t rate(void)
 {

@@ -2,7 +2,7 @@
 /*
  * window_policies.h -- what every policy does that window_policy.h carries.
  *
- * The test gives, before it includes this behind bench.h and path.h,
+ * The test gives, before it includes this,
  *     POLICY                        the descriptor
  *     int64_t kept(int64_t window)  what a loss leaves, in bytes
  *     KEPT_WITHIN                   by so many bytes
@@ -11,13 +11,11 @@
 #ifndef NOPAL_TEST_WINDOW_POLICIES_H
 #define NOPAL_TEST_WINDOW_POLICIES_H
 
-enum { SEG = BENCH_BODY, MBIT = 1000000, PERCENT = 10000 /* of a million */ };
-#define RTT (100 * NOPAL_MILLISECOND)
+#include "../support/path.h"
+#include "policies.h"
 
-static inline int64_t window(void)
-{
-	return *bench_shared("congestion_window_bytes");
-}
+enum { MBIT = 1000000 };
+#define RTT (100 * NOPAL_MILLISECOND)
 
 /* Parameters are segments, all of them. */
 static inline void begin(int64_t initial)
@@ -167,26 +165,27 @@ static void test_what_the_application_limits_does_not_grow(void **state)
 	bench_close();
 }
 
-/* Congestion without a loss: as one loss, once a round trip. */
 static void test_a_mark_counts_as_a_loss(void **state)
 {
-	int64_t then;
+	int64_t once, twice;
 
 	(void)state;
 	avoid(400 * SEG);
-	bench.next_packet = 100;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	then = window();
-	assert_kept(then, kept(400 * SEG));
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	bench_status(NOPAL_SEGMENT_LOST, 99);
-	bench.oldest_packet = 99;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	bench_ack(98, 10 * SEG);
-	assert_int_equal(window(), then);
-	bench.oldest_packet = 100;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
-	assert_kept(window(), kept(then));
+	bench_status(NOPAL_SEGMENT_LOST, bench.next_packet++);
+	once = window();
+	bench_status(NOPAL_SEGMENT_LOST, bench.next_packet++);
+	twice = window();
+	bench_close();
+	avoid(400 * SEG);
+	check_marks_are_losses(once, twice, 2 * SEG);
+	bench_close();
+}
+
+static void test_a_mark_after_a_timeout_takes_nothing(void **state)
+{
+	(void)state;
+	start(40 * SEG);
+	check_a_mark_after_a_timeout_takes_nothing();
 	bench_close();
 }
 
@@ -202,9 +201,7 @@ static void test_a_timeout_leaves_one_segment(void **state)
 	assert_int_equal(window(), SEG);
 	threshold = *bench_shared("slow_start_threshold_bytes");
 	assert_kept(threshold, kept(40 * SEG));
-	/* A mark takes nothing from it, and a second timeout learns nothing. */
-	bench.oldest_packet = 100;
-	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
+	/* A second timeout learns nothing. */
 	bench.next_packet = 200;
 	bench_status(NOPAL_SEGMENT_TIMEOUT, 150);
 	assert_int_equal(window(), SEG);
@@ -226,6 +223,7 @@ static void test_a_timeout_leaves_one_segment(void **state)
 		cmocka_unit_test(                                              \
 			test_what_the_application_limits_does_not_grow),       \
 		cmocka_unit_test(test_a_mark_counts_as_a_loss),                \
+		cmocka_unit_test(test_a_mark_after_a_timeout_takes_nothing),   \
 		cmocka_unit_test(test_a_timeout_leaves_one_segment)
 
 #endif
