@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "path_cache.h"
 #include "session.h"
 
 enum {
@@ -524,6 +525,7 @@ void nopal__world_fini(struct nopal_world *world)
 {
 	while (world->endpoints)
 		nopal_endpoint_close(world->endpoints);
+	nopal__path_cache_free(world->path_cache);
 	nopal_trace_stop(world);
 }
 

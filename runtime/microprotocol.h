@@ -698,6 +698,25 @@ void nopal_destination_break(struct nopal_session *session, uint32_t index,
 void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 			 uint32_t count);
 
+/* What sessions of this world measured of the way from our IP address to the
+ * peer's, whatever the ports: kept when they have ended, for those that come.
+ * There are so many records; one that a living session has asked for stays, of
+ * the others the one goes first that was idle longest. */
+enum nopal_path_fact {
+	NOPAL_PATH_RTT_NS,
+	NOPAL_PATH_RTT_VARIANCE_NS,
+	NOPAL_PATH_LIMIT_BYTES, /* the longest datagram that passed */
+	NOPAL_PATH_BANDWIDTH_BPS,
+	NOPAL_PATH_FACTS,
+};
+/* Only what this end measured itself: what a peer says is no fact.  The last word
+ * stands.  Nothing happens where there is no room. */
+void nopal_path_remember(struct nopal_session *session,
+			 enum nopal_path_fact fact, int64_t value);
+/* False: it is not known.  How old may be used is for the caller to say. */
+bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact,
+		       int64_t *ret_value, int64_t *ret_age_ns);
+
 #include "items.h"
 
 #endif

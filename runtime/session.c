@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "path_cache.h"
 #include "session.h"
 
 static const uint64_t SPLITMIX_STEP = UINT64_C(0x9e3779b97f4a7c15);
@@ -160,6 +161,7 @@ static void core_free(struct nopal_core *core)
 	else if (is_destination(core))
 		free(core->destination);
 	nopal_wheel_disarm(&core->world->wheel, &core->wake);
+	nopal__path_record_release(core);
 	nopal__memory_release(core);
 	nopal_plan_unref((struct nopal_plan *)(uintptr_t)core->layer->plan);
 	if (core->awake)

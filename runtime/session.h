@@ -198,6 +198,7 @@ struct nopal_core {
 	bool is_group; /* there may be many of them: it has `group` */
 	bool is_flow;  /* many stand on it: it has `streams` */
 	uint32_t local_id, peer_id;
+	uint32_t path_record; /* path_cache.c; 0: none */
 	struct nopal_address peer;
 	union {
 		struct nopal_group *group;

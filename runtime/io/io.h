@@ -22,6 +22,7 @@
 
 struct nopal_tracer;
 struct nopal_core;
+struct nopal_path_cache;
 
 /* Datagrams that arrived together from one address. */
 struct nopal_arrival {
@@ -91,7 +92,8 @@ struct nopal_world {
 	struct nopal_core *touched,
 		**touched_end;	  /* see TURN_END before the turn ends */
 	struct nopal_core *ended; /* are freed after it */
-	struct nopal_endpoint *unflushed; /* have a train to send */
+	struct nopal_endpoint *unflushed;    /* have a train to send */
+	struct nopal_path_cache *path_cache; /* NULL: nobody asked for it yet */
 };
 
 /* One of several endpoints behind one address, each in a world of its own.  All
