@@ -9,7 +9,8 @@
  *
  * A probe is a control segment of the length that is tried, and the peer answers
  * it.  Segments are cut for what is known to pass: at first what an IP packet of
- * 1200 bytes holds.  Lengths are tried so: Ethernet's, the composition's most,
+ * 1200 bytes holds, or what earlier sessions found, and that is tried at once.
+ * Lengths are tried so: Ethernet's, the composition's most,
  * then the middle of the usual ones that are in question, then the middle of the
  * rest, until what is in question is a small part.  A search that is not the
  * first tries the present length once more before it tries others.
@@ -21,13 +22,15 @@
  * Needs:     nothing.
  * Provides:  path_limit (exclusive).
  * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_RECEIVED, SEGMENT_TIMEOUT,
+ * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_RECEIVED, SEGMENT_TIMEOUT,
  *            SEGMENT_LOST.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      control kind mtu_probe: zeros; control kind mtu_probe_ack: the
  *            length of the probe's body, 2 bytes.
- * Shares:    reads timeout_ns (optional, 1s): how long a probe waits.
+ * Shares:    writes found_limit_bytes: what passed here, 0 before any did; reads
+ *            timeout_ns (optional, 1s): how long a probe waits; reads
+ *            known_limit_bytes (optional, 0: nothing is known).
  * Parameters: probes (default 3): of one length, before it is given up;
  *            black_hole (default 6): long segments that are lost in a row before
  *            the path is taken for shorter;
@@ -42,8 +45,12 @@ struct mtu_discovery_parameters {
 };
 
 enum { MTU_DISCOVERY_PROBE, MTU_DISCOVERY_ANSWER }; /* kinds */
-enum { MTU_DISCOVERY_TIMEOUT };			    /* shared variables */
-enum { MTU_DISCOVERY_CLOCK };			    /* timers */
+enum {
+	MTU_DISCOVERY_TIMEOUT,
+	MTU_DISCOVERY_KNOWN,
+	MTU_DISCOVERY_FOUND_LIMIT,
+};			      /* shared variables */
+enum { MTU_DISCOVERY_CLOCK }; /* timers */
 
 enum {
 	MTU_DISCOVERY_ANSWER_BYTES = 2,
@@ -183,11 +190,14 @@ static void mtu_discovery_search(struct nopal_session *session,
 }
 
 static void mtu_discovery_set(struct nopal_session *session,
-			      struct mtu_discovery *self, uint32_t length)
+			      const struct nopal_part *part, uint32_t length)
 {
+	struct mtu_discovery *self = nopal_state(session, part);
+
 	self->good = (uint16_t)length;
 	self->lost = 0;
 	nopal_path_limit_set(session, length);
+	nopal_share(session, part, MTU_DISCOVERY_FOUND_LIMIT, length);
 }
 
 /* The probe is given up: of this length, or of the one that passed before. */
@@ -197,7 +207,7 @@ static void mtu_discovery_failed(struct nopal_session *session,
 	struct mtu_discovery *self = nopal_state(session, part);
 
 	if (self->trying <= self->good)
-		mtu_discovery_set(session, self, self->floor);
+		mtu_discovery_set(session, part, self->floor);
 	self->bad = self->trying;
 	mtu_discovery_go_on(session, part);
 }
@@ -216,6 +226,23 @@ static void mtu_discovery_when_due(struct nopal_session *session,
 		mtu_discovery_probe(session, part);
 	else
 		mtu_discovery_failed(session, part);
+}
+
+/* It passed, and the first search will say whether it still does. */
+static enum nopal_verdict
+mtu_discovery_on_open_session(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_session *subject)
+{
+	struct mtu_discovery *self = nopal_state(session, part);
+	int64_t known = nopal_shared(session, part, MTU_DISCOVERY_KNOWN);
+
+	(void)subject;
+	if (known <= self->floor)
+		return NOPAL_CONTINUE;
+	nopal_path_limit_set(session, (uint32_t)known);
+	self->good = (uint16_t)nopal_path_limit(session);
+	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict mtu_discovery_on_send(struct nopal_session *session,
@@ -266,7 +293,7 @@ static enum nopal_verdict mtu_discovery_on_answer(struct nopal_session *session,
 	    self->is != MTU_DISCOVERY_SEARCHING ||
 	    length + mtu_discovery_overhead(session, part) != self->trying)
 		return NOPAL_STOP;
-	mtu_discovery_set(session, self, self->trying);
+	mtu_discovery_set(session, part, self->trying);
 	mtu_discovery_go_on(session, part);
 	return NOPAL_STOP;
 }
@@ -308,7 +335,7 @@ mtu_discovery_on_missing(struct nopal_session *session,
 	if (!mtu_discovery_is_long(session, self, segment) ||
 	    ++self->lost < set->black_hole)
 		return NOPAL_CONTINUE;
-	mtu_discovery_set(session, self, self->floor);
+	mtu_discovery_set(session, part, self->floor);
 	mtu_discovery_search(session, part);
 	return NOPAL_CONTINUE;
 }
@@ -350,6 +377,8 @@ static const struct nopal_parameter mtu_discovery_table[] = {
 };
 
 static const struct nopal_binding mtu_discovery_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, mtu_discovery_on_open_session,
+		 .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, mtu_discovery_on_send),
 	NOPAL_ON(SEGMENT_FROM_NET, mtu_discovery_on_probe,
 		 .kinds = NOPAL_OWN_KIND + MTU_DISCOVERY_PROBE),
@@ -387,6 +416,13 @@ const struct nopal_microprotocol nopal_mtu_discovery = {
 						    NOPAL_READ_OPTIONAL,
 						    NOPAL_SECOND,
 						    "how long a probe waits" },
+			[MTU_DISCOVERY_KNOWN] = { "known_limit_bytes",
+						  NOPAL_READ_OPTIONAL, 0,
+						  "of earlier sessions" },
+			[MTU_DISCOVERY_FOUND_LIMIT] = { "found_limit_bytes",
+							NOPAL_WRITE, 0,
+							"the longest datagram "
+							"that passed" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){

@@ -43,13 +43,14 @@
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            ACK_PROCESSED, CONGESTION_MARKED.
+ * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST,
+ *            SEGMENT_TIMEOUT, ACK_PROCESSED, CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes congestion_window_bytes, sending_rate_bps; reads
- *            latest_rtt_ns, bytes_in_flight, app_limited.
+ *            latest_rtt_ns, bytes_in_flight, app_limited, known_window_bytes
+ *            (optional, 0): a larger first window.
  * Parameters: initial (default 10seg): first window; compensate (default on):
  *            count random loss as passed by the bottleneck.
  */
@@ -58,6 +59,7 @@
 #include "bbr_gain.h"
 #include "delivery_rate.h"
 #include "full_pipe.h"
+#include "known_window.h"
 #include "largest_rate.h"
 #include "least_rtt.h"
 #include "random_loss.h"
@@ -69,6 +71,7 @@ enum {
 	BBR_LATEST_RTT,
 	BBR_IN_FLIGHT,
 	BBR_APP_LIMITED,
+	BBR_KNOWN,
 };
 /* Lengths in rounds are those of the paper. */
 enum {
@@ -77,8 +80,6 @@ enum {
 	BBR_BURST_ROUNDS = 5,
 	BBR_SLOW_MOST = 4, /* least round trips */
 	BBR_LEAST_SEGMENTS = 4,
-	BBR_EARLY_PART = 8,
-	BBR_EARLY_SEGMENTS = 16,
 };
 #define BBR_PROBE_RTT_NS (200 * NOPAL_MILLISECOND)
 #define BBR_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
@@ -98,12 +99,9 @@ struct bbr_congestion {
 	struct largest_rate rates;
 	uint64_t bandwidth_bps; /* the largest of them */
 	struct least_rtt least;
-
 	struct random_loss loss; /* of slow phases */
 	struct ack_train train;	 /* the first window */
-
 	struct ack_burst burst;
-
 	struct full_pipe pipe;
 
 	enum bbr_mode mode;
@@ -236,25 +234,16 @@ static void bbr_note_round(struct bbr_congestion *bbr)
 	}
 }
 
-/* Where acks overtake, how much of an ack may have come early: others would have
- * told of it in the same time.  Elsewhere nothing is early. */
-static uint64_t bbr_early(struct nopal_session *session,
-			  const struct bbr_congestion *bbr)
-{
-	if (!bbr->least.overtakes)
-		return UINT64_MAX;
-	return bbr_product(bbr, BBR_UNITY) / BBR_EARLY_PART +
-	       BBR_EARLY_SEGMENTS * (uint64_t)nopal_body_limit(session);
-}
-
 /* What the bottleneck passed in the interval of the sample. */
 static uint64_t bbr_passed(struct nopal_session *session,
 			   const struct nopal_part *part)
 {
 	const struct bbr_congestion_parameters *set = nopal_parameters(part);
 	const struct bbr_congestion *bbr = nopal_state(session, part);
-	uint64_t delivered =
-		delivery_amount(&bbr->delivery, bbr_early(session, bbr));
+	uint64_t delivered = delivery_amount(
+		&bbr->delivery,
+		least_rtt_early(&bbr->least, bbr_product(bbr, BBR_UNITY),
+				nopal_body_limit(session)));
 	uint64_t lost = delivery_lost(&bbr->delivery);
 
 	if (!set->compensate)
@@ -519,6 +508,16 @@ static int bbr_congestion_open(struct nopal_session *session,
 	return 0;
 }
 
+static enum nopal_verdict
+bbr_congestion_on_open_session(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_session *subject)
+{
+	(void)subject;
+	known_window_begin(session, part, BBR_WINDOW, BBR_KNOWN);
+	return NOPAL_CONTINUE;
+}
+
 static const struct nopal_parameter bbr_congestion_table[] = {
 	{ .name = "initial",
 	  .unit = NOPAL_SIZE,
@@ -536,6 +535,8 @@ static const struct nopal_parameter bbr_congestion_table[] = {
 };
 
 static const struct nopal_binding bbr_congestion_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, bbr_congestion_on_open_session,
+		 .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, bbr_congestion_on_send, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_RECEIVED, bbr_congestion_on_received,
 		 .kinds = NOPAL_CARRIED, .after = "loss_detection"),
@@ -587,8 +588,10 @@ const struct nopal_microprotocol nopal_bbr_congestion = {
 					    "bodies on the network" },
 			[BBR_APP_LIMITED] = { "app_limited",
 					      NOPAL_READ_OPTIONAL, 0,
-					      "1: the application had no "
-					      "more" },
+					      "1: nothing more to send" },
+			[BBR_KNOWN] = { "known_window_bytes",
+					NOPAL_READ_OPTIONAL, 0,
+					"of earlier sessions" },
 			{ 0 } },
 	.bindings = bbr_congestion_bindings,
 	.state_size = sizeof(struct bbr_congestion),

@@ -17,16 +17,18 @@
  * Needs:     acknowledgement, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            smoothed_rtt_ns, latest_rtt_ns, app_limited.
+ *            smoothed_rtt_ns, latest_rtt_ns, app_limited, known_window_bytes
+ *            (optional, 0): the first window, where it is larger.
  * Parameters: initial (default 10seg): first window; hystart (default on): leave
  *            slow start when the delay grows.
  */
+#include "known_window.h"
 #include "loss_epoch.h"
 
 enum {
@@ -35,6 +37,7 @@ enum {
 	CUBIC_CONGESTION_SRTT,
 	CUBIC_CONGESTION_LATEST,
 	CUBIC_CONGESTION_APP_LIMITED,
+	CUBIC_CONGESTION_KNOWN,
 };
 
 /* RFC 9438: C = 2/5, beta = 7/10, alpha = 3 (1 - beta) / (1 + beta) = 9/17. */
@@ -350,6 +353,17 @@ static int cubic_congestion_open(struct nopal_session *session,
 	return 0;
 }
 
+static enum nopal_verdict
+cubic_congestion_on_open_session(struct nopal_session *session,
+				 const struct nopal_part *part,
+				 struct nopal_session *subject)
+{
+	(void)subject;
+	known_window_begin(session, part, CUBIC_CONGESTION_WINDOW,
+			   CUBIC_CONGESTION_KNOWN);
+	return NOPAL_CONTINUE;
+}
+
 static const struct nopal_parameter cubic_congestion_table[] = {
 	{ .name = "initial",
 	  .unit = NOPAL_SIZE,
@@ -367,6 +381,8 @@ static const struct nopal_parameter cubic_congestion_table[] = {
 };
 
 static const struct nopal_binding cubic_congestion_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, cubic_congestion_on_open_session,
+		 .before = "connection"),
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, cubic_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
@@ -417,6 +433,9 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 							   "1: the window was "
 							   "not "
 							   "what limited us" },
+			[CUBIC_CONGESTION_KNOWN] = { "known_window_bytes",
+						     NOPAL_READ_OPTIONAL, 0,
+						     "of earlier sessions" },
 			{ 0 } },
 	.bindings = cubic_congestion_bindings,
 	.state_size = sizeof(struct cubic_congestion),

@@ -18,8 +18,10 @@
 
 enum {
 	LEAST_RTT_SAMPLES = 4,
-	LEAST_RTT_BATCH = 64, /* segments, where packets overtake */
-	LEAST_RTT_PART = 32,  /* of a round trip: less is no overtaking */
+	LEAST_RTT_BATCH = 64,	  /* segments, where packets overtake */
+	LEAST_RTT_PART = 32,	  /* of a round trip: less is no overtaking */
+	LEAST_RTT_EARLY_PART = 8, /* of what is out */
+	LEAST_RTT_EARLY_SEGMENTS = 16,
 };
 #define LEAST_RTT_OLD_NS (10 * NOPAL_SECOND)
 
@@ -35,6 +37,18 @@ struct least_rtt {
 	int64_t batch_ns; /* their largest */
 	int64_t whole_ns; /* of a whole batch, to be taken; or 0 */
 };
+
+/* Where acks overtake, how many bytes of one may have come early: others would
+ * have told of them in the same time.  Elsewhere nothing is early.  `product` is
+ * what a round trip carries. */
+static inline uint64_t least_rtt_early(const struct least_rtt *least,
+				       uint64_t product, uint64_t segment_bytes)
+{
+	if (!least->overtakes)
+		return UINT64_MAX;
+	return product / LEAST_RTT_EARLY_PART +
+	       LEAST_RTT_EARLY_SEGMENTS * segment_bytes;
+}
 
 /* What was overtaken has a better round trip than what was thought until then. */
 static inline void least_rtt_overtaken(struct least_rtt *least, int64_t rtt_ns)

@@ -23,13 +23,20 @@
  * Wire:      nothing.
  * Shares:    writes sending_rate_bps; reads congestion_window_bytes,
  *            smoothed_rtt_ns, slow_start_threshold_bytes (optional, 0: without it
- *            there is no slow start).
+ *            there is no slow start), known_rtt_ns (optional, 0): before the first
+ *            sample.
  * Parameters: start (default 200%): gain in slow start; steady (default 120%): gain
  *            after it.
  */
 #include "microprotocol.h"
 
-enum { PACING_RATE, PACING_WINDOW, PACING_SRTT, PACING_THRESHOLD };
+enum {
+	PACING_RATE,
+	PACING_WINDOW,
+	PACING_SRTT,
+	PACING_THRESHOLD,
+	PACING_KNOWN
+};
 
 #define PACING_MILLION	    UINT64_C(1000000)
 #define PACING_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
@@ -67,6 +74,8 @@ static enum nopal_verdict pacing_on_turn_end(struct nopal_session *session,
 	uint64_t rate;
 
 	(void)subject;
+	if (srtt <= 0)
+		srtt = nopal_shared(session, part, PACING_KNOWN);
 	if (srtt <= 0 || (window == pacing->window_bytes &&
 			  srtt == pacing->srtt_ns && gain == pacing->gain_ppm))
 		return NOPAL_CONTINUE;
@@ -133,6 +142,8 @@ const struct nopal_microprotocol nopal_pacing = {
 			[PACING_THRESHOLD] = { "slow_start_threshold_bytes",
 					       NOPAL_READ_OPTIONAL, 0,
 					       "slow start below it" },
+			[PACING_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL,
+					   0, "of earlier sessions" },
 			{ 0 } },
 	.bindings = pacing_bindings,
 	.state_size = sizeof(struct pacing),

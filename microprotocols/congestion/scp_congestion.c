@@ -23,16 +23,18 @@
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes congestion_window_bytes, sending_rate_bps; reads
- *            smoothed_rtt_ns, minimum_rtt_ns, app_limited.
+ *            smoothed_rtt_ns, minimum_rtt_ns, app_limited, known_window_bytes
+ *            (optional, 0): the first window, where it is larger.
  * Parameters: initial (default 4seg): first window; extra (default 3seg): bytes
  *            that may lie in queues.
  */
+#include "known_window.h"
 #include "loss_epoch.h"
 
 enum {
@@ -41,6 +43,7 @@ enum {
 	SCP_CONGESTION_SRTT,
 	SCP_CONGESTION_LEAST_RTT,
 	SCP_CONGESTION_APP_LIMITED,
+	SCP_CONGESTION_KNOWN,
 };
 enum scp_congestion_mode {
 	SCP_CONGESTION_SLOW_START,
@@ -219,6 +222,17 @@ static int scp_congestion_open(struct nopal_session *session,
 	return 0;
 }
 
+static enum nopal_verdict
+scp_congestion_on_open_session(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_session *subject)
+{
+	(void)subject;
+	known_window_begin(session, part, SCP_CONGESTION_WINDOW,
+			   SCP_CONGESTION_KNOWN);
+	return NOPAL_CONTINUE;
+}
+
 static const struct nopal_parameter scp_congestion_table[] = {
 	{ .name = "initial",
 	  .unit = NOPAL_SIZE,
@@ -238,6 +252,8 @@ static const struct nopal_parameter scp_congestion_table[] = {
 };
 
 static const struct nopal_binding scp_congestion_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, scp_congestion_on_open_session,
+		 .before = "connection"),
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, scp_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
@@ -291,6 +307,9 @@ const struct nopal_microprotocol nopal_scp_congestion = {
 							 "1: the window was "
 							 "not what "
 							 "limited us" },
+			[SCP_CONGESTION_KNOWN] = { "known_window_bytes",
+						   NOPAL_READ_OPTIONAL, 0,
+						   "of earlier sessions" },
 			{ 0 } },
 	.bindings = scp_congestion_bindings,
 	.state_size = sizeof(struct scp_congestion),

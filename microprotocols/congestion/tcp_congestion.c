@@ -19,16 +19,18 @@
  * Needs:     acknowledgement, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            app_limited.
+ *            app_limited, known_window_bytes (optional, 0): the first window, where
+ *            it is larger.
  * Parameters: variant (default newreno), initial (default 10seg): first window.
  */
 #include "additive_increase.h"
+#include "known_window.h"
 #include "loss_epoch.h"
 
 enum {
@@ -40,6 +42,7 @@ enum {
 	TCP_CONGESTION_WINDOW,
 	TCP_CONGESTION_THRESHOLD,
 	TCP_CONGESTION_APP_LIMITED,
+	TCP_CONGESTION_KNOWN,
 };
 
 struct tcp_congestion_parameters {
@@ -190,6 +193,17 @@ static int tcp_congestion_open(struct nopal_session *session,
 	return 0;
 }
 
+static enum nopal_verdict
+tcp_congestion_on_open_session(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_session *subject)
+{
+	(void)subject;
+	known_window_begin(session, part, TCP_CONGESTION_WINDOW,
+			   TCP_CONGESTION_KNOWN);
+	return NOPAL_CONTINUE;
+}
+
 static const struct nopal_parameter tcp_congestion_table[] = {
 	{ .name = "variant",
 	  .unit = NOPAL_WORD,
@@ -208,6 +222,8 @@ static const struct nopal_parameter tcp_congestion_table[] = {
 };
 
 static const struct nopal_binding tcp_congestion_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, tcp_congestion_on_open_session,
+		 .before = "connection"),
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, tcp_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
@@ -249,6 +265,9 @@ const struct nopal_microprotocol nopal_tcp_congestion = {
 							 "1: the window was "
 							 "not what "
 							 "limited us" },
+			[TCP_CONGESTION_KNOWN] = { "known_window_bytes",
+						   NOPAL_READ_OPTIONAL, 0,
+						   "of earlier sessions" },
 			{ 0 } },
 	.bindings = tcp_congestion_bindings,
 	.state_size = sizeof(struct tcp_congestion),

@@ -29,20 +29,26 @@
  * Needs:     acknowledgement, loss_detection, rtt, rate_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
- *            CONGESTION_MARKED.
+ * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT,
+ *            ACK_PROCESSED, CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
- * Shares:    writes sending_rate_bps; reads smoothed_rtt_ns, latest_rtt_ns.
+ * Shares:    writes sending_rate_bps; reads smoothed_rtt_ns, latest_rtt_ns,
+ *            known_rate_bps (optional, 0): the rate before the first feedback.
  * Parameters: initial (default 4380B): bytes of the first round trip; damping
  *            (default on): slow down a little while a queue grows.
  */
 #include "loss_intervals.h"
 #include "response_equation.h"
 
-enum { TFRC_RATE, TFRC_SRTT, TFRC_LATEST_RTT }; /* shared variables */
-enum { TFRC_SILENCE };				/* timers */
+enum {
+	TFRC_RATE,
+	TFRC_SRTT,
+	TFRC_LATEST_RTT,
+	TFRC_KNOWN
+};		       /* shared variables */
+enum { TFRC_SILENCE }; /* timers */
 
 enum {
 	TFRC_SLOWEST_S = 64,  /* t_mbi: a segment in so many seconds at least */
@@ -392,9 +398,14 @@ static void tfrc_begin(struct nopal_session *session,
 		       const struct nopal_part *part)
 {
 	struct tfrc *tfrc = nopal_state(session, part);
+	uint64_t initial = tfrc_initial(session, part);
+	uint64_t known = (uint64_t)nopal_shared(session, part, TFRC_KNOWN);
 
 	tfrc->heard = true;
-	tfrc->rate_bps = tfrc_initial(session, part);
+	if (tfrc->rate_bps > known)
+		tfrc->rate_bps = known;
+	if (tfrc->rate_bps < initial)
+		tfrc->rate_bps = initial;
 	tfrc->received_bps[0] = tfrc->rate_bps;
 	tfrc->doubled_ns = session->now_ns;
 	tfrc_note_root(session, part);
@@ -465,6 +476,22 @@ static int tfrc_open(struct nopal_session *session,
 	return 0;
 }
 
+/* ... or what earlier sessions found room for. */
+static enum nopal_verdict tfrc_on_open_session(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_session *subject)
+{
+	struct tfrc *tfrc = nopal_state(session, part);
+	uint64_t known = (uint64_t)nopal_shared(session, part, TFRC_KNOWN);
+
+	(void)subject;
+	if (known <= tfrc->rate_bps)
+		return NOPAL_CONTINUE;
+	tfrc->rate_bps = known;
+	nopal_share(session, part, TFRC_RATE, (int64_t)known);
+	return NOPAL_CONTINUE;
+}
+
 static const struct nopal_parameter tfrc_table[] = {
 	{ .name = "initial",
 	  .unit = NOPAL_SIZE,
@@ -482,6 +509,7 @@ static const struct nopal_parameter tfrc_table[] = {
 };
 
 static const struct nopal_binding tfrc_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, tfrc_on_open_session, .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, tfrc_on_send, .kinds = NOPAL_CARRIED),
 	/* Before what is lost leaves again, as another departure. */
 	NOPAL_ON(SEGMENT_LOST, tfrc_on_missing, .kinds = NOPAL_CARRIED,
@@ -519,6 +547,8 @@ const struct nopal_microprotocol nopal_tfrc = {
 					"the round trip of the equation" },
 			[TFRC_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0,
 					      "does a queue grow" },
+			[TFRC_KNOWN] = { "known_rate_bps", NOPAL_READ_OPTIONAL,
+					 0, "of earlier sessions" },
 			{ 0 } },
 	.timers =
 		(const struct nopal_timer[]){

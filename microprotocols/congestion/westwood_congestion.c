@@ -21,16 +21,18 @@
  * Needs:     acknowledgement, rtt, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            smoothed_rtt_ns, minimum_rtt_ns, app_limited.
+ *            smoothed_rtt_ns, minimum_rtt_ns, app_limited, known_window_bytes
+ *            (optional, 0): the first window, where it is larger.
  * Parameters: initial (default 10seg): first window.
  */
 #include "additive_increase.h"
+#include "known_window.h"
 #include "loss_epoch.h"
 
 enum {
@@ -39,6 +41,7 @@ enum {
 	WESTWOOD_CONGESTION_SRTT,
 	WESTWOOD_CONGESTION_LEAST_RTT,
 	WESTWOOD_CONGESTION_APP_LIMITED,
+	WESTWOOD_CONGESTION_KNOWN,
 };
 enum { WESTWOOD_CONGESTION_FILTER = 8 }; /* Westwood+: 7/8 and 1/8 */
 /* A sample is of a round trip, and of this at least: bursts of acks are no
@@ -217,6 +220,17 @@ static int westwood_congestion_open(struct nopal_session *session,
 	return 0;
 }
 
+static enum nopal_verdict
+westwood_congestion_on_open_session(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    struct nopal_session *subject)
+{
+	(void)subject;
+	known_window_begin(session, part, WESTWOOD_CONGESTION_WINDOW,
+			   WESTWOOD_CONGESTION_KNOWN);
+	return NOPAL_CONTINUE;
+}
+
 static const struct nopal_parameter westwood_congestion_table[] = {
 	{ .name = "initial",
 	  .unit = NOPAL_SIZE,
@@ -229,6 +243,8 @@ static const struct nopal_parameter westwood_congestion_table[] = {
 };
 
 static const struct nopal_binding westwood_congestion_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, westwood_congestion_on_open_session,
+		 .before = "connection"),
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, westwood_congestion_on_lost,
 		 .kinds = NOPAL_CARRIED, .before = "reliability"),
@@ -284,6 +300,9 @@ const struct nopal_microprotocol nopal_westwood_congestion = {
 							      "1: the window "
 							      "was not what "
 							      "limited us" },
+			[WESTWOOD_CONGESTION_KNOWN] = { "known_window_bytes",
+							NOPAL_READ_OPTIONAL, 0,
+							"of earlier sessions" },
 			{ 0 } },
 	.bindings = westwood_congestion_bindings,
 	.state_size = sizeof(struct westwood_congestion),

@@ -15,15 +15,18 @@
  * Needs:     acknowledgement.
  * Provides:  rtt (exclusive).
  * Excludes:  nothing.
- * Handles:   ACK_FROM_NET, SEGMENT_RECEIVED.
+ * Handles:   OPEN_SESSION, ACK_FROM_NET, SEGMENT_RECEIVED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes smoothed_rtt_ns, rtt_variance_ns, minimum_rtt_ns and
  *            latest_rtt_ns: 0 before the first sample; writes timeout_ns;
  *            reads forward_point (optional, 0): up to there the floor moves
- *            without an arrival.
- * Parameters: initial_timeout (default 1s): timeout before the first sample;
+ *            without an arrival; reads known_rtt_ns, known_rtt_variance_ns
+ *            (optional, 0: nothing is known): the timeout before the first sample
+ *            is as if that had been one.
+ * Parameters: initial_timeout (default 1s): timeout before the first sample, where
+ *            nothing is known;
  *            timeout_min (default 200ms): the shortest; longer than the peer
  *            may delay an acknowledgement;
  *            timeout_max (default 60s): the longest.
@@ -43,6 +46,8 @@ enum {
 	RTT_ESTIMATION_LATEST,
 	RTT_ESTIMATION_TIMEOUT,
 	RTT_ESTIMATION_FORWARD,
+	RTT_ESTIMATION_KNOWN,
+	RTT_ESTIMATION_KNOWN_VARIANCE,
 };
 
 enum {
@@ -80,20 +85,17 @@ static int64_t rtt_estimation_clamp(int64_t value, int64_t least, int64_t most)
 }
 
 static void rtt_estimation_share_timeout(struct nopal_session *session,
-					 const struct nopal_part *part)
+					 const struct nopal_part *part,
+					 int64_t rtt_ns, int64_t variance_ns)
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(part);
-	int64_t spread_ns =
-		nopal_shared(session, part, RTT_ESTIMATION_VARIANCE) *
-		RTT_ESTIMATION_VARIANCES;
+	int64_t spread_ns = variance_ns * RTT_ESTIMATION_VARIANCES;
 
 	if (spread_ns < RTT_ESTIMATION_GRANULARITY_NS)
 		spread_ns = RTT_ESTIMATION_GRANULARITY_NS;
 	nopal_share(session, part, RTT_ESTIMATION_TIMEOUT,
-		    rtt_estimation_clamp(nopal_shared(session, part,
-						      RTT_ESTIMATION_SMOOTHED) +
-						 spread_ns,
-					 set->minimum_ns, set->maximum_ns));
+		    rtt_estimation_clamp(rtt_ns + spread_ns, set->minimum_ns,
+					 set->maximum_ns));
 }
 
 static void rtt_estimation_smooth(struct nopal_session *session,
@@ -122,7 +124,10 @@ static void rtt_estimation_take(struct nopal_session *session,
 {
 	nopal_share(session, part, RTT_ESTIMATION_LATEST, rtt_ns);
 	rtt_estimation_smooth(session, part, rtt_ns);
-	rtt_estimation_share_timeout(session, part);
+	rtt_estimation_share_timeout(
+		session, part,
+		nopal_shared(session, part, RTT_ESTIMATION_SMOOTHED),
+		nopal_shared(session, part, RTT_ESTIMATION_VARIANCE));
 }
 
 /* The largest of the last few: a packet that overtakes others has a round trip
@@ -158,6 +163,25 @@ static void rtt_estimation_end_batch(struct nopal_session *session,
 	rtt_estimation_take(session, part, self->batch_ns);
 	self->batch_ns = 0;
 	self->batch = 0;
+}
+
+/* What others measured waits for no less than the first sample would: the path may
+ * have changed since. */
+static enum nopal_verdict
+rtt_estimation_on_open_session(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_session *subject)
+{
+	int64_t known = nopal_shared(session, part, RTT_ESTIMATION_KNOWN);
+	int64_t variance =
+		nopal_shared(session, part, RTT_ESTIMATION_KNOWN_VARIANCE);
+
+	(void)subject;
+	if (known > 0)
+		rtt_estimation_share_timeout(session, part, known,
+					     variance > known / 2 ? variance
+								  : known / 2);
+	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict rtt_estimation_on_ack(struct nopal_session *session,
@@ -267,6 +291,8 @@ static const struct nopal_parameter rtt_estimation_table[] = {
 };
 
 static const struct nopal_binding rtt_estimation_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, rtt_estimation_on_open_session,
+		 .before = "connection"),
 	NOPAL_ON(ACK_FROM_NET, rtt_estimation_on_ack),
 	NOPAL_ON(SEGMENT_RECEIVED, rtt_estimation_on_received,
 		 .after = "loss_detection"),
@@ -318,6 +344,15 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 						     "up to there the floor "
 						     "moves without an "
 						     "arrival" },
+			[RTT_ESTIMATION_KNOWN] = { "known_rtt_ns",
+						   NOPAL_READ_OPTIONAL, 0,
+						   "of earlier sessions" },
+			[RTT_ESTIMATION_KNOWN_VARIANCE] = { "known_rtt_"
+							    "variance_ns",
+							    NOPAL_READ_OPTIONAL,
+							    0,
+							    "of earlier "
+							    "sessions" },
 			{ 0 } },
 	.bindings = rtt_estimation_bindings,
 	.state_size = sizeof(struct rtt_estimation),

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * known_window.h -- a first window from what earlier sessions found room for.
+ *
+ * Two shared variables of the policy, by their places in its table: its window, and
+ * known_window_bytes, which is 0 where nobody remembers.
+ */
+#ifndef NOPAL_KNOWN_WINDOW_H
+#define NOPAL_KNOWN_WINDOW_H
+
+#include "microprotocol.h"
+
+static inline void known_window_begin(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      unsigned window, unsigned known)
+{
+	int64_t bytes = nopal_shared(session, part, known);
+
+	if (bytes > nopal_shared(session, part, window))
+		nopal_share(session, part, window, bytes);
+}
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path_memory -- begin with what earlier sessions measured of the path.
+ *
+ * Who begins with a guess, begins better with what the last session between the
+ * same two hosts found out: how long to wait for an answer, how much the network
+ * takes, how long a datagram may be.  At the end of a session its measurements are
+ * kept by its world; at the opening of the next they are offered as shared
+ * variables, which hold 0 where nothing is known.
+ *
+ * The bandwidth is the largest rate of delivery over a round trip, by our own
+ * clock and what was acknowledged, whoever controls congestion.  It makes what is
+ * known larger, and smaller only where the session lost something or was told of
+ * congestion: a session that sent little did not see what the path takes.
+ *
+ * Paper:     Gu and Grossman, UDTv4, section 2.4 (connection record index); Touch,
+ *            Welzl, Islam, TCP control block interdependence, RFC 9040 (temporal
+ *            sharing).
+ * Differs:   of UDT: what a peer remembers is not taken from it.  The first window
+ *            is half of what the path took in a round trip, halved again for every
+ *            `half_life` since, and never above `window_most`; the rate is that
+ *            window in that round trip.  After a peer that vanished, nothing is
+ *            known of the bandwidth.
+ * Needs:     rtt or path_limit.
+ * Provides:  nothing.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, CONGESTION_MARKED, ACK_PROCESSED,
+ *            SESSION_CLOSED, SESSION_BROKEN.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    writes known_rtt_ns, known_rtt_variance_ns, known_window_bytes,
+ *            known_rate_bps, known_limit_bytes: before OPEN_SESSION, and never
+ *            after; reads smoothed_rtt_ns, rtt_variance_ns (optional, 0: not
+ *            measured), found_limit_bytes (optional, 0: nobody looked for it),
+ *            app_limited (optional, 0: the application always has more).
+ * Parameters: window_most (default 64seg): the largest first window;
+ *            half_life (default 10min): what halves the first window once more;
+ *            expire (default 1h): what is older is not used.
+ */
+#include "microprotocol.h"
+
+enum {
+	PATH_MEMORY_RTT,
+	PATH_MEMORY_VARIANCE,
+	PATH_MEMORY_WINDOW,
+	PATH_MEMORY_RATE,
+	PATH_MEMORY_LIMIT,
+	PATH_MEMORY_SMOOTHED,
+	PATH_MEMORY_DEVIATION,
+	PATH_MEMORY_FOUND,
+	PATH_MEMORY_APP_LIMITED,
+};
+
+enum {
+	PATH_MEMORY_SHARE = 2,	 /* one part of what was: the first window */
+	PATH_MEMORY_FADE = 8,	 /* one part a round of what is too much */
+	PATH_MEMORY_SILENCE = 4, /* round trips that no round lasts */
+	PATH_MEMORY_SHIFT_MOST = 62,
+};
+#define PATH_MEMORY_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
+
+struct path_memory_parameters {
+	int64_t window_most, half_life_ns, expire_ns;
+};
+
+struct path_memory {
+	int64_t bandwidth_bps; /* the largest of late; 0: no round ended */
+	/* the round under way: a round trip or a little more */
+	int64_t began_ns;
+	uint64_t bytes;
+	bool limited; /* the application had nothing to send */
+	bool busy;    /* some round was not limited */
+	bool lost;    /* the path refused something */
+};
+
+/* What is known and not too old; 0: nothing. */
+static int64_t path_memory_recall(struct nopal_session *session,
+				  const struct nopal_part *part,
+				  enum nopal_path_fact fact,
+				  int64_t *ret_age_ns)
+{
+	const struct path_memory_parameters *set = nopal_parameters(part);
+	int64_t value;
+
+	if (!nopal_path_recall(session, fact, &value, ret_age_ns) ||
+	    *ret_age_ns > set->expire_ns)
+		return 0;
+	return value;
+}
+
+/* ------------------------------------------------------------- the bandwidth */
+
+static void path_memory_begin_round(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	struct path_memory *self = nopal_state(session, part);
+
+	self->began_ns = session->now_ns;
+	self->bytes = 0;
+	self->limited = nopal_shared(session, part, PATH_MEMORY_APP_LIMITED);
+}
+
+static void path_memory_end_round(struct path_memory *self, int64_t elapsed_ns)
+{
+	int64_t rate_bps = (int64_t)nopal_scale(
+		self->bytes, PATH_MEMORY_BYTE_BITS_NS, (uint64_t)elapsed_ns);
+
+	if (rate_bps > self->bandwidth_bps)
+		self->bandwidth_bps = rate_bps;
+	else if (!self->limited)
+		self->bandwidth_bps -=
+			(self->bandwidth_bps - rate_bps) / PATH_MEMORY_FADE;
+	self->busy |= !self->limited;
+}
+
+static enum nopal_verdict path_memory_on_ack(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_ack *ack)
+{
+	struct path_memory *self = nopal_state(session, part);
+	int64_t rtt_ns = nopal_shared(session, part, PATH_MEMORY_SMOOTHED);
+	int64_t elapsed_ns = session->now_ns - self->began_ns;
+
+	if (rtt_ns <= 0)
+		return NOPAL_CONTINUE;
+	if (!self->began_ns || elapsed_ns / PATH_MEMORY_SILENCE > rtt_ns) {
+		path_memory_begin_round(session, part);
+		return NOPAL_CONTINUE;
+	}
+	self->bytes += ack->newly_acked_bytes;
+	self->limited |=
+		nopal_shared(session, part, PATH_MEMORY_APP_LIMITED) != 0;
+	if (elapsed_ns < rtt_ns)
+		return NOPAL_CONTINUE;
+	path_memory_end_round(self, elapsed_ns);
+	path_memory_begin_round(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict path_memory_on_missing(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct path_memory *self = nopal_state(session, part);
+
+	(void)segment;
+	self->lost = true;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict path_memory_on_marked(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_session *subject)
+{
+	struct path_memory *self = nopal_state(session, part);
+
+	(void)subject;
+	self->lost = true;
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------------------ the end */
+
+/* What the years leave of it. */
+static int64_t path_memory_aged(const struct path_memory_parameters *set,
+				int64_t value, int64_t age_ns)
+{
+	int64_t halvings = age_ns / set->half_life_ns;
+
+	return halvings > PATH_MEMORY_SHIFT_MOST ? 0 : value >> halvings;
+}
+
+static void path_memory_remember_bandwidth(struct nopal_session *session,
+					   const struct nopal_part *part)
+{
+	const struct path_memory_parameters *set = nopal_parameters(part);
+	const struct path_memory *self = nopal_state(session, part);
+	int64_t age_ns = 0;
+	int64_t before = path_memory_recall(session, part,
+					    NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
+
+	if (self->bandwidth_bps > path_memory_aged(set, before, age_ns) ||
+	    (self->bandwidth_bps && self->busy && self->lost))
+		nopal_path_remember(session, NOPAL_PATH_BANDWIDTH_BPS,
+				    self->bandwidth_bps);
+}
+
+/* The rest; what was not measured leaves what is known as it was. */
+static void path_memory_remember(struct nopal_session *session,
+				 const struct nopal_part *part)
+{
+	int64_t rtt_ns = nopal_shared(session, part, PATH_MEMORY_SMOOTHED);
+	int64_t limit = nopal_shared(session, part, PATH_MEMORY_FOUND);
+
+	if (limit > 0)
+		nopal_path_remember(session, NOPAL_PATH_LIMIT_BYTES, limit);
+	if (rtt_ns <= 0)
+		return;
+	nopal_path_remember(session, NOPAL_PATH_RTT_NS, rtt_ns);
+	nopal_path_remember(session, NOPAL_PATH_RTT_VARIANCE_NS,
+			    nopal_shared(session, part, PATH_MEMORY_DEVIATION));
+}
+
+static enum nopal_verdict path_memory_on_closed(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_session *subject)
+{
+	(void)subject;
+	path_memory_remember(session, part);
+	path_memory_remember_bandwidth(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict path_memory_on_broken(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_failure *failure)
+{
+	path_memory_remember(session, part);
+	if (failure->end == NOPAL_PEER_LOST || failure->end == NOPAL_GAVE_UP)
+		nopal_path_remember(session, NOPAL_PATH_BANDWIDTH_BPS, 0);
+	else
+		path_memory_remember_bandwidth(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* -------------------------------------------------------------- the opening */
+
+static void path_memory_offer_window(struct nopal_session *session,
+				     const struct nopal_part *part,
+				     int64_t rtt_ns)
+{
+	const struct path_memory_parameters *set = nopal_parameters(part);
+	int64_t age_ns = 0, window;
+	int64_t bandwidth_bps = path_memory_recall(
+		session, part, NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
+
+	bandwidth_bps = path_memory_aged(set, bandwidth_bps / PATH_MEMORY_SHARE,
+					 age_ns);
+	window = (int64_t)nopal_scale((uint64_t)bandwidth_bps, (uint64_t)rtt_ns,
+				      PATH_MEMORY_BYTE_BITS_NS);
+	if (window > set->window_most)
+		window = set->window_most;
+	nopal_share(session, part, PATH_MEMORY_WINDOW, window);
+	nopal_share(session, part, PATH_MEMORY_RATE,
+		    (int64_t)nopal_scale((uint64_t)window,
+					 PATH_MEMORY_BYTE_BITS_NS,
+					 (uint64_t)rtt_ns));
+}
+
+static int path_memory_open(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	int64_t age_ns, rtt_ns;
+
+	rtt_ns = path_memory_recall(session, part, NOPAL_PATH_RTT_NS, &age_ns);
+	nopal_share(session, part, PATH_MEMORY_RTT, rtt_ns);
+	nopal_share(session, part, PATH_MEMORY_VARIANCE,
+		    path_memory_recall(session, part,
+				       NOPAL_PATH_RTT_VARIANCE_NS, &age_ns));
+	nopal_share(session, part, PATH_MEMORY_LIMIT,
+		    path_memory_recall(session, part, NOPAL_PATH_LIMIT_BYTES,
+				       &age_ns));
+	if (rtt_ns > 0)
+		path_memory_offer_window(session, part, rtt_ns);
+	return 0;
+}
+
+static const struct nopal_parameter path_memory_table[] = {
+	{ .name = "window_most",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct path_memory_parameters, window_most),
+	  .initial = "64seg",
+	  .least = "1seg",
+	  .most = "1000seg",
+	  .doc = "the largest first window" },
+	{ .name = "half_life",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct path_memory_parameters, half_life_ns),
+	  .initial = "10min",
+	  .least = "1s",
+	  .most = "24h",
+	  .doc = "what halves the first window once more" },
+	{ .name = "expire",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct path_memory_parameters, expire_ns),
+	  .initial = "1h",
+	  .least = "1s",
+	  .most = "24h",
+	  .doc = "what is older is not used" },
+	{ 0 },
+};
+
+static const struct nopal_binding path_memory_bindings[] = {
+	NOPAL_ON(SEGMENT_LOST, path_memory_on_missing, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_TIMEOUT, path_memory_on_missing,
+		 .kinds = NOPAL_CARRIED),
+	NOPAL_ON(CONGESTION_MARKED, path_memory_on_marked),
+	NOPAL_ON(ACK_PROCESSED, path_memory_on_ack),
+	NOPAL_ON(SESSION_CLOSED, path_memory_on_closed),
+	NOPAL_ON(SESSION_BROKEN, path_memory_on_broken),
+	{ 0 },
+};
+
+static const struct nopal_shared path_memory_shared[] = {
+	[PATH_MEMORY_RTT] = { "known_rtt_ns", NOPAL_WRITE, 0,
+			      "of earlier sessions; 0: not known" },
+	[PATH_MEMORY_VARIANCE] = { "known_rtt_variance_ns", NOPAL_WRITE, 0,
+				   "mean deviation of their samples" },
+	[PATH_MEMORY_WINDOW] = { "known_window_bytes", NOPAL_WRITE, 0,
+				 "what may be the first window; 0: not known" },
+	[PATH_MEMORY_RATE] = { "known_rate_bps", NOPAL_WRITE, 0,
+			       "the same in a round trip" },
+	[PATH_MEMORY_LIMIT] = { "known_limit_bytes", NOPAL_WRITE, 0,
+				"the longest datagram that passed; 0: not "
+				"known" },
+	[PATH_MEMORY_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+				   "what a round trip takes" },
+	[PATH_MEMORY_DEVIATION] = { "rtt_variance_ns", NOPAL_READ_OPTIONAL, 0,
+				    "and by how much it differs" },
+	[PATH_MEMORY_FOUND] = { "found_limit_bytes", NOPAL_READ_OPTIONAL, 0,
+				"the longest datagram that passes" },
+	[PATH_MEMORY_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+				      "1: the network takes more than there "
+				      "is" },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_path_memory = {
+	.abi = NOPAL_ABI,
+	.name = "path_memory",
+	.family = "status",
+	.summary = "begin with what earlier sessions measured of the path",
+	.needs =
+		(const struct nopal_relation[]){
+			{ "rtt|path_limit",
+			  "somebody has to measure what it keeps" },
+			{ 0 } },
+	.parameters_size = sizeof(struct path_memory_parameters),
+	.parameters = path_memory_table,
+	.shared = path_memory_shared,
+	.bindings = path_memory_bindings,
+	.state_size = sizeof(struct path_memory),
+	.open = path_memory_open,
+};
