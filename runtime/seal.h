@@ -13,6 +13,13 @@ bool nopal__kind_wanted(const struct nopal_plan *plan,
 			uint8_t code);
 /* Is the event's argument a segment, whose kind chooses the calls? */
 bool nopal__about_segments(unsigned event);
+/* Its arrays, once slots and kinds have their numbers. */
+struct nopal_composed_layer;
+void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
+		       const struct nopal_composed_layer *composed);
+/* A session begins as a copy of it. */
+void nopal__seal_fresh(const struct nopal_plan *plan,
+		       struct nopal_layer *layer);
 /* Attribute slots, kinds and headers.  Negative: problems were added. */
 int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems);
 /* The header of a data datagram, for people. */

@@ -22,6 +22,7 @@
 #include "fused.h"
 #include "hash.h"
 #include "io.h"
+#include "many.h"
 #include "plan.h"
 #include "trace.h"
 
@@ -148,25 +149,6 @@ struct nopal_awake {
 	struct nopal_paths *paths; /* NULL: the first one alone */
 	struct nopal_own_calls *own;
 	char *end_text;
-};
-
-/* The destinations of a group, oldest first; of each the top of its stack. */
-struct nopal_group {
-	struct nopal_core **member;
-	uint32_t count, room;
-	uint32_t ids;
-	struct nopal_counters gone; /* datagrams of those that have ended */
-	/* of the segment that leaves now, indices; all where nobody has chosen */
-	uint32_t *choice;
-	uint32_t choice_count, choice_room;
-	bool chosen;
-};
-
-/* The streams of a flow: stacks of their own above one. */
-struct nopal_streams {
-	struct nopal_map by_id;	       /* of the lowest core of each */
-	uint32_t opened;	       /* by us */
-	struct nopal_numbers accepted; /* of the peer's, by half their id */
 };
 
 /* What it always has, and what every packet needs. */
@@ -411,50 +393,6 @@ void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment);
 void nopal__stack_up(struct nopal_core *core, struct nopal_message *message);
 void nopal__stack_done(struct nopal_core *core,
 		       const struct nopal_message *message);
-
-/* streams.c */
-int nopal__streams_attach(struct nopal_core *flow);
-void nopal__streams_free(struct nopal_core *flow);
-void nopal__streams_start(struct nopal_core *flow);
-void nopal__streams_end(struct nopal_core *flow, enum nopal_end end,
-			const char *text);
-/* The stream that a message of the flow belongs to; NULL: it is gone. */
-struct nopal_core *nopal__stream_of(const struct nopal_core *flow,
-				    const struct nopal_message *message);
-/* The same, or a new one of the peer's. */
-struct nopal_core *nopal__stream_for(struct nopal_core *flow,
-				     const struct nopal_message *message);
-/* Its stack is about to be freed. */
-void nopal__stream_ended(struct nopal_core *stream);
-struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
-				       struct nopal_plan *plan,
-				       const struct nopal_address *peer,
-				       const struct nopal_callbacks *callbacks,
-				       void *user);
-
-/* group.c */
-/* Of a stack that has no destination yet; its end frees it. */
-int nopal__group_attach(struct nopal_core *core);
-struct nopal_session *
-nopal__group_with_one(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-		      const struct nopal_address *peer,
-		      const struct nopal_callbacks *callbacks, void *user);
-void nopal__copies_leave(struct nopal_core *core,
-			 struct nopal_segment *segment);
-void nopal__copy_done(struct nopal_core *member,
-		      const struct nopal_message *message);
-void nopal__destination_opened(struct nopal_core *member);
-/* Its stack is about to be freed. */
-void nopal__destination_ended(struct nopal_core *member, enum nopal_end end,
-			      const char *text);
-/* All destinations are asked to close, or end; the group follows the last one. */
-void nopal__group_close(struct nopal_core *group);
-void nopal__group_end(struct nopal_core *group, enum nopal_end end,
-		      const char *text);
-void nopal__group_abort_tell(struct nopal_core *group);
-void nopal__group_free(struct nopal_core *group);
-/* Sums what its destinations count of datagrams. */
-void nopal__group_count(struct nopal_core *group);
 
 /* session.c */
 /* Sets the pointers of what a session has awake; false: no memory, but never

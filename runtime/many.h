@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * many.h -- where one stack is not enough: the destinations of a group, below it
+ * (group.c), and the streams of a flow, above it (streams.c).
+ */
+#ifndef NOPAL_MANY_H
+#define NOPAL_MANY_H
+
+#include "microprotocol.h"
+#include "nopal.h"
+
+struct nopal_core;
+
+/* The destinations of a group, oldest first; of each the top of its stack. */
+struct nopal_group {
+	struct nopal_core **member;
+	uint32_t count, room;
+	uint32_t ids;
+	struct nopal_counters gone; /* datagrams of those that have ended */
+	/* of the segment that leaves now, indices; all where nobody has chosen */
+	uint32_t *choice;
+	uint32_t choice_count, choice_room;
+	bool chosen;
+};
+
+/* The streams of a flow: stacks of their own above one. */
+struct nopal_streams {
+	struct nopal_map by_id;	       /* of the lowest core of each */
+	uint32_t opened;	       /* by us */
+	struct nopal_numbers accepted; /* of the peer's, by half their id */
+};
+
+/* streams.c */
+int nopal__streams_attach(struct nopal_core *flow);
+void nopal__streams_free(struct nopal_core *flow);
+void nopal__streams_start(struct nopal_core *flow);
+void nopal__streams_end(struct nopal_core *flow, enum nopal_end end,
+			const char *text);
+/* The stream that a message of the flow belongs to; NULL: it is gone. */
+struct nopal_core *nopal__stream_of(const struct nopal_core *flow,
+				    const struct nopal_message *message);
+/* The same, or a new one of the peer's. */
+struct nopal_core *nopal__stream_for(struct nopal_core *flow,
+				     const struct nopal_message *message);
+/* Its stack is about to be freed. */
+void nopal__stream_ended(struct nopal_core *stream);
+struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
+				       struct nopal_plan *plan,
+				       const struct nopal_address *peer,
+				       const struct nopal_callbacks *callbacks,
+				       void *user);
+
+/* group.c */
+/* Of a stack that has no destination yet; its end frees it. */
+int nopal__group_attach(struct nopal_core *core);
+struct nopal_session *
+nopal__group_with_one(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+		      const struct nopal_address *peer,
+		      const struct nopal_callbacks *callbacks, void *user);
+void nopal__copies_leave(struct nopal_core *core,
+			 struct nopal_segment *segment);
+void nopal__copy_done(struct nopal_core *member,
+		      const struct nopal_message *message);
+void nopal__destination_opened(struct nopal_core *member);
+/* Its stack is about to be freed. */
+void nopal__destination_ended(struct nopal_core *member, enum nopal_end end,
+			      const char *text);
+/* All destinations are asked to close, or end; the group follows the last one. */
+void nopal__group_close(struct nopal_core *group);
+void nopal__group_end(struct nopal_core *group, enum nopal_end end,
+		      const char *text);
+void nopal__group_abort_tell(struct nopal_core *group);
+void nopal__group_free(struct nopal_core *group);
+/* Sums what its destinations count of datagrams. */
+void nopal__group_count(struct nopal_core *group);
+
+#endif
