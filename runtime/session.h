@@ -22,7 +22,7 @@
 #include "fused.h"
 #include "hash.h"
 #include "io.h"
-#include "many.h"
+#include "multiplicity.h"
 #include "plan.h"
 #include "trace.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many.h -- where one stack is not enough: the destinations of a group, below it
+ * multiplicity.h -- where one stack is not enough: the destinations of a group, below it
  * (group.c), and the streams of a flow, above it (streams.c).
  */
-#ifndef NOPAL_MANY_H
-#define NOPAL_MANY_H
+#ifndef NOPAL_MULTIPLICITY_H
+#define NOPAL_MULTIPLICITY_H
 
 #include "microprotocol.h"
 #include "nopal.h"
