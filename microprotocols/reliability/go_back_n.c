@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * go_back_n -- the peer takes only the next segment; what is overdue leaves again
+ * with all that left after it.
+ *
+ * One of the ways to be reliable, with the acknowledgements that it needs and none
+ * that it does not: a receiver that keeps nothing out of sequence has one number to
+ * tell.  With a window of 1 it is stop-and-wait.
+ *
+ *   sender, window 4                        receiver
+ *   data 7 ------------------------------>  7 is the next, and taken
+ *   data 8 -------------- x                 (8 is lost)
+ *   data 9 ------------------------------>  9 is not the next: discarded
+ *   data 10 ----------------------------->  and so is 10
+ *        <------------- ack 8, ack 8, ack 8
+ *   the timer of 8 expires: 8, 9 and 10 leave again
+ *
+ * Paper:     the one-to-many protocol, sections 3.1 to 3.3, 3.7 and 4.4.3: its
+ *            variant of Go-Back-N, whose packet queue is this window.
+ * Differs:   acknowledgements are decided once a turn, not for each packet, and
+ *            ride on data that leaves then.  The wait doubles while nothing moves
+ *            (`backoff` 0 is the paper's), and it is the measured one where
+ *            somebody measures round trips: a fixed one that is shorter than the
+ *            path sends every window twice, for ever, and one that is much longer
+ *            stands still after each loss.  What a loss detector finds lost goes
+ *            back at once.  A receiver without room repeats its acknowledgement
+ *            where the paper's is silent: neither moves the sender.
+ * Needs:     segment_numbers.
+ * Provides:  reliability (exclusive), acknowledgement (exclusive),
+ *            duplicate_filter, in_sequence.
+ * Excludes:  redundancy (what it repairs was discarded with all behind it), tfrc (a
+ *            resend is no sample, and after an outage there are only resends).
+ * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_RESEND,
+ *            SEGMENT_FROM_NET, SEGMENT_VERIFIED, SEGMENT_RECEIVED, SEGMENT_LOST,
+ *            SEGMENT_ABANDONED, PEER_GAVE_UP, MSG_FROM_NET, MSG_CONSUMED,
+ *            TURN_END.
+ * Raises:    ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED, SEGMENT_TIMEOUT,
+ *            SEGMENT_LOST, SEGMENT_RESEND, SESSION_BROKEN.
+ * Holds:     send: until the segment is in the window, and for each departure
+ *            anew; done, deallocate: until the peer has it.
+ * Wire:      ack (control): ack_floor, 4 bytes, and no body;
+ *            ack_floor, 4 bytes, on data, where `piggyback` is on: the number that
+ *            the peer waits for, modulo 2^32.
+ * Shares:    writes reliability_unmet: 1, an unseen segment is still needed;
+ *            reads initial_local, initial_peer (optional, 1): the first numbers;
+ *            reads timeout_ns (optional, 0): how long to wait for an
+ *            acknowledgement; 0: nobody measures.
+ * Parameters: window (default 128): segments that may be outstanding;
+ *            timeout (default 50ms): how long to wait where nobody measures;
+ *            backoff (default 6): doublings of the wait while nothing moves;
+ *            attempts (default 16): waits in a row that may be in vain;
+ *            piggyback (default on): data carries the acknowledgement;
+ *            buffer (default 4MiB): bytes of messages that the receiver holds;
+ *            while it does it takes no segment.
+ */
+#include "go_back_n.h"
+
+/* --------------------------------------------------------------- the receiver */
+
+/* One message is always taken, however large. */
+static bool go_back_n_has_room(const struct nopal_part *part,
+			       const struct go_back_n *self)
+{
+	const struct go_back_n_parameters *set = nopal_parameters(part);
+
+	return !self->held_bytes || self->held_bytes < set->buffer;
+}
+
+static enum nopal_verdict go_back_n_on_from_net(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
+{
+	const struct go_back_n_parameters *set = nopal_parameters(part);
+	struct go_back_n *self = nopal_state(session, part);
+
+	if (set->piggyback)
+		nopal__go_back_sender_take_floor(
+			session, part,
+			nopal_get(segment, part, GO_BACK_N_FLOOR));
+	if (nopal_get(segment, part, GO_BACK_N_NUMBER) == self->next &&
+	    go_back_n_has_room(part, self))
+		return NOPAL_CONTINUE;
+	self->owed = true;
+	return NOPAL_STOP;
+}
+
+/* Only what passed the filters is ever acknowledged. */
+static enum nopal_verdict go_back_n_on_verified(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
+{
+	struct go_back_n *self = nopal_state(session, part);
+
+	self->next = nopal_get(segment, part, GO_BACK_N_NUMBER) + 1;
+	self->owed = true;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict go_back_n_on_gave_up(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_forward *forward)
+{
+	struct go_back_n *self = nopal_state(session, part);
+
+	if (forward->segment > self->next)
+		self->next = forward->segment;
+	self->owed = true;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict go_back_n_on_message(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_message *message)
+{
+	struct go_back_n *self = nopal_state(session, part);
+
+	nopal_set(message, part, GO_BACK_N_CHARGE, message->length);
+	self->held_bytes += (int64_t)message->length;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict go_back_n_on_consumed(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_message *message)
+{
+	struct go_back_n *self = nopal_state(session, part);
+
+	self->held_bytes -= (int64_t)nopal_get(message, part, GO_BACK_N_CHARGE);
+	nopal_set(message, part, GO_BACK_N_CHARGE, 0);
+	return NOPAL_CONTINUE;
+}
+
+/* Once a turn, after data that it could ride on. */
+static enum nopal_verdict go_back_n_on_told(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_session *subject)
+{
+	struct go_back_n *self = nopal_state(session, part);
+	struct nopal_segment *ack;
+	uint8_t *bytes;
+
+	(void)subject;
+	if (!self->owed)
+		return NOPAL_CONTINUE;
+	ack = nopal_control_new(session, part, GO_BACK_N_ACK, 0, &bytes);
+	if (!ack)
+		return NOPAL_CONTINUE;
+	nopal_set(ack, part, GO_BACK_N_FLOOR_ALONE, self->next);
+	nopal_control_send(session, ack, 0);
+	self->owed = false;
+	return NOPAL_CONTINUE;
+}
+
+/* -------------------------------------------------------------------- session */
+
+static enum nopal_verdict go_back_n_on_opened(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_session *subject)
+{
+	struct go_back_n *self = nopal_state(session, part);
+
+	(void)subject;
+	self->floor = (uint64_t)nopal_shared(session, part, GO_BACK_N_LOCAL);
+	self->next = (uint64_t)nopal_shared(session, part, GO_BACK_N_PEER);
+	outstanding_begin(&self->sent, self->floor);
+	return NOPAL_CONTINUE;
+}
+
+static void go_back_n_rest(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	struct go_back_n *self = nopal_state(session, part);
+
+	outstanding_rest(session, &self->sent);
+	nopal_queue_rest(session, &self->waiting);
+}
+
+#define PARAMETER(field) offsetof(struct go_back_n_parameters, field)
+
+static const struct nopal_parameter go_back_n_table[] = {
+	/* Twice as many, and numbers modulo 2^32 would not tell which. */
+	{ "window", NOPAL_COUNT, PARAMETER(window), "128", "1", "2147483648",
+	  NULL, false, "segments that may be outstanding" },
+	{ "timeout", NOPAL_TIME, PARAMETER(timeout_ns), "50ms", "1ms", "1min",
+	  NULL, false, "how long to wait where nobody measures" },
+	{ "backoff", NOPAL_COUNT, PARAMETER(backoff), "6", "0", "16", NULL,
+	  false, "doublings of the wait while nothing moves" },
+	{ "attempts", NOPAL_COUNT, PARAMETER(attempts), "16", "1", "1000", NULL,
+	  false, "waits in a row that may be in vain" },
+	{ "piggyback", NOPAL_SWITCH, PARAMETER(piggyback), "on", NULL, NULL,
+	  NULL, true, "data carries the acknowledgement" },
+	{ "buffer", NOPAL_SIZE, PARAMETER(buffer), "4MiB", "1B", "1GiB", NULL,
+	  false, "bytes of messages that the receiver holds" },
+	{ 0 },
+};
+
+#undef PARAMETER
+
+static const struct nopal_attribute go_back_n_attributes[] = {
+	[GO_BACK_N_NUMBER] = { .name = "segment_number", .access = NOPAL_READ },
+	[GO_BACK_N_FLOOR] = { .name = "ack_floor",
+			      .access = NOPAL_WRITE,
+			      .wire_bytes = GO_BACK_N_NUMBER_BYTES,
+			      .kinds = NOPAL_DATA,
+			      .when = "piggyback",
+			      .doc = "the number that is waited for" },
+	[GO_BACK_N_FLOOR_ALONE] = { .name = "ack_floor",
+				    .access = NOPAL_WRITE,
+				    .wire_bytes = GO_BACK_N_NUMBER_BYTES,
+				    .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK,
+				    .doc = "the same" },
+	[GO_BACK_N_CHARGE] = { .name = "buffer_charge",
+			       .access = NOPAL_WRITE,
+			       .doc = "bytes of the buffer that the message "
+				      "takes" },
+	{ 0 },
+};
+
+static const struct nopal_shared go_back_n_shared[] = {
+	[GO_BACK_N_UNMET] = { "reliability_unmet", NOPAL_WRITE, 1,
+			      "1: an unseen segment is still needed" },
+	[GO_BACK_N_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
+			      "our first number" },
+	[GO_BACK_N_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+			     "the peer's first number" },
+	[GO_BACK_N_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, 0,
+				"how long to wait for an acknowledgement" },
+	{ 0 },
+};
+
+static const struct nopal_binding go_back_n_bindings[] = {
+	NOPAL_ON(SESSION_OPENED, go_back_n_on_opened),
+	NOPAL_ON(SEGMENT_TO_NET, nopal__go_back_sender_on_to_net,
+		 .before = "flow_control|rate_mechanism|window_mechanism"),
+	NOPAL_ON(SEND_SEGMENT, nopal__go_back_sender_on_send),
+	NOPAL_ON(SEGMENT_RESEND, nopal__go_back_sender_on_resend,
+		 .before = "rate_mechanism|window_mechanism"),
+	/* What is not taken now has not been seen. */
+	NOPAL_ON(SEGMENT_FROM_NET, go_back_n_on_from_net,
+		 .before = "segment_numbers"),
+	NOPAL_ON(SEGMENT_FROM_NET, nopal__go_back_sender_on_ack,
+		 .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK),
+	NOPAL_ON(SEGMENT_VERIFIED, go_back_n_on_verified,
+		 .before = "message_segments"),
+	NOPAL_ON(SEGMENT_RECEIVED, nopal__go_back_sender_on_settled),
+	NOPAL_ON(SEGMENT_LOST, nopal__go_back_sender_on_lost),
+	NOPAL_ON(SEGMENT_ABANDONED, nopal__go_back_sender_on_abandoned),
+	NOPAL_ON(PEER_GAVE_UP, go_back_n_on_gave_up),
+	NOPAL_ON(MSG_FROM_NET, go_back_n_on_message, .before = "order"),
+	NOPAL_ON(MSG_CONSUMED, go_back_n_on_consumed),
+	NOPAL_ON(TURN_END, nopal__go_back_sender_on_turn_end,
+		 .before = "flow_control|rate_mechanism|window_mechanism"),
+	NOPAL_ON(TURN_END, go_back_n_on_told, .after = "window_mechanism"),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_go_back_n = {
+	.abi = NOPAL_ABI,
+	.name = "go_back_n",
+	.family = "reliability",
+	.summary = "the peer takes only the next segment; what is overdue "
+		   "leaves again with all that left after it",
+	.provides = (const struct nopal_role[]){ { "reliability", true },
+						 { "acknowledgement", true },
+						 { "duplicate_filter", false },
+						 { "in_sequence", true },
+						 { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "segment_numbers",
+			  "the next one is known by its number" },
+			{ 0 } },
+	.excludes =
+		(const struct nopal_relation[]){
+			{ "redundancy", "what it repairs was discarded with "
+					"all behind it" },
+			{ "tfrc", "its rate rises by round trips, and resends, "
+				  "as all are after an outage, tell none" },
+			{ 0 } },
+	.parameters_size = sizeof(struct go_back_n_parameters),
+	.parameters = go_back_n_table,
+	.attributes = go_back_n_attributes,
+	.shared = go_back_n_shared,
+	.kinds =
+		(const struct nopal_kind[]){
+			[GO_BACK_N_ACK] = { "ack", NOPAL_KIND_CONTROL,
+					    "the number that is waited for" },
+			{ 0 } },
+	.holds =
+		(const struct nopal_hold[]){
+			{ "it is in the window", NOPAL_SEND, NOPAL_DATA,
+			  false },
+			{ "the peer has it", NOPAL_FINISH, NOPAL_DATA, false },
+			{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA,
+			  false },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[GO_BACK_N_OVERDUE] = { "overdue",
+						nopal__go_back_sender_when_overdue },
+			{ 0 } },
+	.bindings = go_back_n_bindings,
+	.raises = (const char *const[]){ "ACK_FROM_NET", "SEGMENT_RECEIVED",
+					 "ACK_PROCESSED", "SEGMENT_TIMEOUT",
+					 "SEGMENT_LOST", "SEGMENT_RESEND",
+					 "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct go_back_n),
+	.rest = go_back_n_rest,
+};
