@@ -157,8 +157,9 @@ static void write_kind(struct nopal_text *out, const struct nopal_plan *plan,
 		return;
 	nopal__append(out,
 		      "\t\t[%u] = { .name = \"%s\", .class = %d, .around = %u, "
-		      ".part = ",
-		      code, kind->name, (int)kind->class, kind->around);
+		      ".formatted = %u, .part = ",
+		      code, kind->name, (int)kind->class, kind->around,
+		      kind->formatted);
 	write_part_reference(out, plan, kind->part);
 	nopal__append(out, ",\n\t\t ");
 	write_header(out, "header", &kind->header);
@@ -190,6 +191,8 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      plan->data_field_bytes,
 		      (unsigned long long)plan->message_limit);
 	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
+	nopal__append(out, "\n\t");
+	write_bytes(out, "format_code", plan->format_code, NOPAL_FORMAT_KINDS);
 	nopal__append(out, "\n\t.seal = ");
 	write_part_reference(out, plan, plan->seal);
 	nopal__append(out, ", .format = ");

@@ -380,11 +380,17 @@ struct nopal_field {
 	uint8_t reference; /* index of a serial attribute's reference in a session */
 };
 
+/* A kind of segment, as its microprotocol named it. */
+struct nopal_format_kind {
+	const char *microprotocol, *kind;
+};
+enum { NOPAL_FORMAT_KINDS = 8 /* of one format, at most */ };
+
 /* A wire format of one's own for the headers of data segments.  A foreign one is
  * that of another protocol: datagrams have neither our first byte nor a session
- * id, and belong to the session with their sender's address; nothing but data
- * travels, so a composition that sends other kinds, or attributes that it does
- * not carry, is refused. */
+ * id, and belong to the session with their sender's address; nothing but data and
+ * the kinds that it names travels, so a composition that sends others, or
+ * attributes that it does not carry, is refused. */
 struct nopal_format {
 	bool foreign;
 	/* Foreign: bytes of its longest header.  Else what its longest one has
@@ -406,7 +412,16 @@ struct nopal_format {
 	/* (optional) Foreign: may this datagram open a session at a listener? */
 	bool (*opens)(const struct nopal_part *part,
 		      struct nopal_reader datagram);
+	/* (optional) Foreign: kinds that have its header, too, NULL-ended. */
+	const struct nopal_format_kind *kinds;
+	/* (with kinds) Which of them a datagram seems to be, negative: data; unpack
+	 * judges it as such. */
+	int (*kind_of)(const struct nopal_part *part,
+		       struct nopal_reader datagram);
 };
+/* For pack and unpack: which of its format's kinds it is; negative: data. */
+int nopal_format_kind_of(const struct nopal_session *session,
+			 const struct nopal_segment *segment);
 /* The fields of a data segment, in order: what a format of one's own carries,
  * or leaves out because the peer knows. */
 const struct nopal_field *nopal_data_fields(const struct nopal_session *session,

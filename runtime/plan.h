@@ -79,6 +79,9 @@ struct nopal_kind_plan {
 	enum nopal_kind_class class;
 	const struct nopal_part *part; /* whose kind; NULL: the runtime's */
 	uint16_t around;
+	/* 0: fields of fixed widths; 1: data in the format's own header; 2 + i: its
+	 * i-th kind, likewise */
+	uint8_t formatted;
 	struct nopal_header header;
 };
 
@@ -135,9 +138,10 @@ struct nopal_plan {
 	uint8_t flow; /* index of the layer that many stand on; 0: none is */
 	bool flow_shared; /* by sessions that are opened apart */
 	struct nopal_kind_plan kinds[NOPAL_KIND_ROOM];
-	const struct nopal_part *seal;	    /* NULL: none */
-	const struct nopal_part *format;    /* of data headers; NULL: ours */
-	const struct nopal_part *admission; /* NULL: connectionless */
+	const struct nopal_part *seal;	 /* NULL: none */
+	const struct nopal_part *format; /* of data headers; NULL: ours */
+	uint8_t format_code[NOPAL_FORMAT_KINDS]; /* wire codes of its kinds */
+	const struct nopal_part *admission;	 /* NULL: connectionless */
 	enum nopal_demux demux;
 	bool many_paths;     /* somebody has the role parallel_paths */
 	uint32_t head_bytes; /* before the fields: first byte, session id */

@@ -308,29 +308,50 @@ static bool carries(const struct nopal_format *format, const char *name)
 	return false;
 }
 
-static void foreign_kinds(const struct nopal_plan *plan,
+/* 1 + the place of a kind among those of the format; 0: it has no header for it. */
+static unsigned kind_in_format(const struct nopal_plan *plan,
+			       const struct nopal_kind_plan *kind)
+{
+	const struct nopal_format_kind *kinds =
+		plan->format->microprotocol->format->kinds;
+
+	for (unsigned i = 0; kinds && kinds[i].kind; i++)
+		if (i < NOPAL_FORMAT_KINDS &&
+		    strcmp(kinds[i].kind, kind->name) == 0 &&
+		    strcmp(kinds[i].microprotocol,
+			   kind->part->microprotocol->name) == 0)
+			return i + 1;
+	return 0;
+}
+
+static void foreign_kinds(struct nopal_plan *plan,
 			  struct nopal_problems *problems)
 {
 	for (unsigned code = NOPAL_KIND_CONNECT; code < NOPAL_KIND_ROOM;
 	     code++) {
-		const struct nopal_kind_plan *kind = &plan->kinds[code];
+		struct nopal_kind_plan *kind = &plan->kinds[code];
+		unsigned place = kind->part ? kind_in_format(plan, kind) : 0;
 
-		if (kind->part)
+		if (place) {
+			kind->formatted = (uint8_t)(1 + place);
+			plan->format_code[place - 1] = (uint8_t)code;
+		} else if (kind->part) {
 			nopal_problems_add(
 				problems, plan->name, 0,
 				"leave one of them out",
 				"%s sends segments of its kind %s, and %s has "
-				"data alone",
+				"no header for it",
 				kind->part->microprotocol->name, kind->name,
 				plan->format->microprotocol->name);
+		}
 	}
 }
 
 /* What it does not carry cannot travel; what it does is in its own header. */
-static void foreign_fields(struct nopal_plan *plan,
+static void foreign_fields(struct nopal_plan *plan, unsigned code,
 			   struct nopal_problems *problems)
 {
-	struct nopal_header *header = &plan->kinds[NOPAL_KIND_DATA].header;
+	struct nopal_header *header = &plan->kinds[code].header;
 
 	for (unsigned i = 0; i < header->count; i++) {
 		uint8_t slot = header->fields[i].slot;
@@ -353,10 +374,13 @@ static int foreign_check(struct nopal_plan *plan,
 {
 	size_t errors = problems->errors;
 
+	plan->kinds[NOPAL_KIND_DATA].formatted = plan->format != NULL;
 	if (plan->demux != NOPAL_DEMUX_FOREIGN)
 		return 0;
 	foreign_kinds(plan, problems);
-	foreign_fields(plan, problems);
+	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
+		if (plan->kinds[code].formatted)
+			foreign_fields(plan, code, problems);
 	return problems->errors == errors ? 0 : -1;
 }
 

@@ -507,6 +507,9 @@ void nopal__pack_out(struct nopal_core *core,
 		     const struct nopal_segment *segment);
 void nopal__pack_by(struct nopal_core *core,
 		    const struct nopal_segment *segment, unsigned path);
+/* The kind of a datagram of a foreign format. */
+uint8_t nopal__foreign_kind(const struct nopal_core *core, const uint8_t *bytes,
+			    uint32_t length);
 /* Parses a datagram of an established kind; NULL: malformed, counted. */
 struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
 				    struct nopal_buffer *buffer, uint8_t *bytes,

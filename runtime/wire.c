@@ -168,7 +168,7 @@ static uint32_t datagram_bytes(const struct nopal_core *core,
 			       const struct nopal_segment *segment)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
-	bool formatted = plan->format && segment->kind == NOPAL_KIND_DATA;
+	bool formatted = plan->kinds[segment->kind].formatted;
 
 	return head_bytes(core, segment->kind, introduces(core, segment)) +
 	       (formatted ? 0 : plan->kinds[segment->kind].header.bytes) +
@@ -277,7 +277,7 @@ pack(struct nopal_core *core, struct nopal_way way,
 	uint32_t bytes = datagram_bytes(core, segment);
 	uint8_t *at;
 
-	if (nopal__plan(core)->format && segment->kind == NOPAL_KIND_DATA) {
+	if (nopal__plan(core)->kinds[segment->kind].formatted) {
 		pack_formatted(core, way, segment);
 		return;
 	}
@@ -331,6 +331,31 @@ void nopal__pack_out(struct nopal_core *core,
 		pack_copies(core, segment);
 }
 
+int nopal_format_kind_of(const struct nopal_session *session,
+			 const struct nopal_segment *segment)
+{
+	const struct nopal_plan *plan = nopal__plan(nopal__core(session));
+
+	return plan->kinds[segment->kind].formatted - 2;
+}
+
+/* To a format that has data alone, all that comes is data. */
+uint8_t nopal__foreign_kind(const struct nopal_core *core, const uint8_t *bytes,
+			    uint32_t length)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_format *format = plan->format->microprotocol->format;
+	const struct nopal_reader datagram = { bytes, bytes + length, false };
+	int which;
+
+	if (!format->kind_of)
+		return NOPAL_KIND_DATA;
+	which = format->kind_of(plan->format, datagram);
+	return which < 0 || which >= NOPAL_FORMAT_KINDS
+		       ? NOPAL_KIND_DATA
+		       : plan->format_code[which];
+}
+
 /* Fields and body of a datagram in a format of its own; false: it does not know
  * this one. */
 static inline bool get_format(struct nopal_core *core,
@@ -356,7 +381,7 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core,
 					      uint32_t skip)
 {
 	const struct nopal_plan *plan = nopal__plan(core);
-	bool formatted = plan->format && kind == NOPAL_KIND_DATA;
+	bool formatted = plan->kinds[kind].formatted;
 	uint32_t fields = formatted ? 0 : plan->kinds[kind].header.bytes;
 	uint32_t least = skip + fields + plan->trailer_bytes;
 	struct nopal_segment *segment;
@@ -497,6 +522,8 @@ uint32_t nopal_control_limit(const struct nopal_session *session,
 	uint8_t code = part->kind[kind];
 	uint32_t path = nopal_path_limit(session);
 
+	if (plan->kinds[code].formatted)
+		path -= plan->format->microprotocol->format->bytes;
 	if (code == NOPAL_KIND_CONNECT)
 		return path - 1 - NOPAL_ID_BYTES - NOPAL_FINGERPRINT_BYTES -
 		       NOPAL_CHECK_BYTES;
