@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * one_to_many -- the header of the one-to-many protocol: 20 bytes for data and acks.
+ *
+ *    0                   1                   2                   3
+ *    0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+ *   |    version    | source stream |  dest. stream |     flags     |
+ *   |                        sequence number                        |
+ *   |                     acknowledgement number                    |
+ *   |                     bytes of the payload                      |
+ *   |                           checksum                            |
+ *
+ *   flags  0x01 a message starts   0x02 a message ends   0x04 first packet (SYN)
+ *          0x08 FIN, never set     0x10 ACK: the acknowledgement number counts
+ *
+ * A packet says where a message starts and where it ends; which part of it it is
+ * shows only in sequence, and is counted there.  A pure acknowledgement has the flag
+ * ACK alone and no payload; its sequence number is that of the next packet.
+ *
+ * Paper:     the one-to-many protocol, section 3.4; 3.2 for the numbers, 3.7 and
+ *            4.2.6 for messages in packets.
+ * Differs:   the paper gives no values of version and flags, and contradicts itself:
+ *            sequence numbers count packets (3.2, 4.4.3), not bytes (3.4, 3.5); the
+ *            field named a cyclic redundancy check is the one's complement sum that
+ *            its text describes, of the header, or with `cover` of all there is.
+ *            No handshake: the first packet opens, and has the first number, 1.
+ *            No FIN: the peer's end is not told.
+ * Needs:     segment_numbers, in_sequence.
+ * Provides:  data_format (exclusive).
+ * Excludes:  integrity (its trailer would be part of the payload there).
+ * Handles:   SESSION_OPENED, SEGMENT_VERIFIED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      the header above.
+ * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers.
+ * Parameters: opener_stream (default 0): number of the stream at the opener;
+ *            listener_stream (default 0): and at the listener;
+ *            cover (default header): of the checksum: header, or packet.
+ */
+#include "microprotocol.h"
+
+enum {
+	ONE_TO_MANY_VERSION = 1,
+	ONE_TO_MANY_HEADER_BYTES = 20,
+	ONE_TO_MANY_WORD_BYTES = 4,
+	ONE_TO_MANY_SIZE_AT = 12,     /* bytes of the payload */
+	ONE_TO_MANY_CHECKSUM_AT = 16, /* and the checksum */
+	/* what resize says of a segment: the last one, and its place */
+	ONE_TO_MANY_LAST = 1 << 15,
+	ONE_TO_MANY_PLACE = ONE_TO_MANY_LAST - 1,
+};
+enum {
+	ONE_TO_MANY_START = 0x01,
+	ONE_TO_MANY_END = 0x02,
+	ONE_TO_MANY_SYN = 0x04,
+	ONE_TO_MANY_ACK = 0x10,
+	/* what a packet may say that is none of the others' */
+	ONE_TO_MANY_KNOWN = ONE_TO_MANY_START | ONE_TO_MANY_END |
+			    ONE_TO_MANY_SYN | ONE_TO_MANY_ACK,
+};
+enum { ONE_TO_MANY_OF_HEADER, ONE_TO_MANY_OF_PACKET }; /* cover */
+enum { ONE_TO_MANY_DATA = -1, ONE_TO_MANY_PURE_ACK };  /* kinds */
+
+/* attributes */
+enum {
+	ONE_TO_MANY_NUMBER,
+	ONE_TO_MANY_FLOOR,
+	ONE_TO_MANY_FRAGMENT,
+	ONE_TO_MANY_FLAGS,
+};
+enum { ONE_TO_MANY_LOCAL, ONE_TO_MANY_PEER }; /* shared variables */
+
+struct one_to_many_parameters {
+	int64_t opener_stream, listener_stream, cover;
+};
+
+struct one_to_many {
+	uint64_t next;	 /* one past the highest number that left */
+	uint64_t newest; /* the peer's last one in sequence, or its first */
+	uint64_t place;	 /* in its message */
+};
+
+/* ------------------------------------------------------------------- checksum */
+
+/* The one's complement sum of words of four bytes, with zeros behind the last. */
+static uint32_t one_to_many_sum(const uint8_t *bytes, size_t length,
+				uint64_t sum)
+{
+	for (; length >= ONE_TO_MANY_WORD_BYTES;
+	     bytes += ONE_TO_MANY_WORD_BYTES, length -= ONE_TO_MANY_WORD_BYTES)
+		sum += (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
+		       (uint32_t)bytes[2] << 8 | bytes[3];
+	for (unsigned shift = 24; length; length--, shift -= 8)
+		sum += (uint32_t)*bytes++ << shift;
+	while (sum >> 32)
+		sum = (sum & UINT32_MAX) + (sum >> 32);
+	return (uint32_t)sum;
+}
+
+/* Of a header whose checksum field is in it, or 0; and of what follows. */
+static uint32_t one_to_many_covered(const struct nopal_part *part,
+				    const uint8_t *header,
+				    const uint8_t *payload, size_t length)
+{
+	const struct one_to_many_parameters *set = nopal_parameters(part);
+	uint32_t sum = one_to_many_sum(header, ONE_TO_MANY_HEADER_BYTES, 0);
+
+	return set->cover == ONE_TO_MANY_OF_PACKET
+		       ? one_to_many_sum(payload, length, sum)
+		       : sum;
+}
+
+/* -------------------------------------------------------------------- leaving */
+
+static uint64_t one_to_many_flags(struct nopal_session *session,
+				  const struct nopal_part *part,
+				  const struct nopal_segment *segment)
+{
+	uint64_t fragment = nopal_get(segment, part, ONE_TO_MANY_FRAGMENT);
+	uint64_t flags = 0;
+
+	if (!nopal_has(part, ONE_TO_MANY_FRAGMENT))
+		fragment = ONE_TO_MANY_LAST;
+	if (!(fragment & ONE_TO_MANY_PLACE))
+		flags |= ONE_TO_MANY_START;
+	if (fragment & ONE_TO_MANY_LAST)
+		flags |= ONE_TO_MANY_END;
+	if (nopal_get(segment, part, ONE_TO_MANY_NUMBER) ==
+	    (uint64_t)nopal_shared(session, part, ONE_TO_MANY_LOCAL))
+		flags |= ONE_TO_MANY_SYN;
+	if (nopal_get(segment, part, ONE_TO_MANY_FLOOR))
+		flags |= ONE_TO_MANY_ACK;
+	return flags;
+}
+
+static uint8_t one_to_many_stream(struct nopal_session *session,
+				  const struct nopal_part *part, bool ours)
+{
+	const struct one_to_many_parameters *set = nopal_parameters(part);
+
+	return (uint8_t)(nopal_session_is_opener(session) == ours
+				 ? set->opener_stream
+				 : set->listener_stream);
+}
+
+static void one_to_many_pack(struct nopal_session *session,
+			     const struct nopal_part *part,
+			     const struct nopal_segment *segment,
+			     struct nopal_writer *writer)
+{
+	struct one_to_many *self = nopal_state(session, part);
+	uint8_t *header = writer->at;
+	uint64_t number = self->next, flags = ONE_TO_MANY_ACK;
+
+	if (nopal_format_kind_of(session, segment) == ONE_TO_MANY_DATA) {
+		number = nopal_get(segment, part, ONE_TO_MANY_NUMBER);
+		flags = one_to_many_flags(session, part, segment);
+		if (number >= self->next)
+			self->next = number + 1;
+	}
+	nopal_write(writer, ONE_TO_MANY_VERSION, 1);
+	nopal_write(writer, one_to_many_stream(session, part, true), 1);
+	nopal_write(writer, one_to_many_stream(session, part, false), 1);
+	nopal_write(writer, flags, 1);
+	nopal_write(writer, number, ONE_TO_MANY_WORD_BYTES);
+	nopal_write(writer, nopal_get(segment, part, ONE_TO_MANY_FLOOR),
+		    ONE_TO_MANY_WORD_BYTES);
+	nopal_write(writer, segment->body.length, ONE_TO_MANY_WORD_BYTES);
+	nopal_write(writer, 0, ONE_TO_MANY_WORD_BYTES);
+	if (writer->full)
+		return;
+	writer->at = header + ONE_TO_MANY_CHECKSUM_AT;
+	nopal_write(writer,
+		    ~one_to_many_covered(part, header, segment->body.bytes,
+					 segment->body.length),
+		    ONE_TO_MANY_WORD_BYTES);
+}
+
+/* ------------------------------------------------------------------- arriving */
+
+struct one_to_many_header {
+	uint64_t version, source, destination, flags;
+	uint64_t number, floor, bytes;
+};
+
+/* False: it is not whole, or not of this format.  Then the reader is at the
+ * payload. */
+static bool one_to_many_read(const struct nopal_part *part,
+			     struct nopal_reader *reader,
+			     struct one_to_many_header *header)
+{
+	const uint8_t *start = reader->at;
+
+	header->version = nopal_read(reader, 1);
+	header->source = nopal_read(reader, 1);
+	header->destination = nopal_read(reader, 1);
+	header->flags = nopal_read(reader, 1);
+	header->number = nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
+	header->floor = nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
+	header->bytes = nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
+	nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
+	return !reader->bad && header->version == ONE_TO_MANY_VERSION &&
+	       !(header->flags & ~(uint64_t)ONE_TO_MANY_KNOWN) &&
+	       header->bytes == nopal_read_left(reader) &&
+	       one_to_many_covered(part, start, reader->at,
+				   nopal_read_left(reader)) == UINT32_MAX;
+}
+
+/* The number nearest to the newest in sequence whose low bits these are. */
+static uint64_t one_to_many_number(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   uint64_t number)
+{
+	const struct one_to_many *self = nopal_state(session, part);
+
+	return self->newest +
+	       (uint64_t)(int64_t)(int32_t)((uint32_t)number -
+					    (uint32_t)self->newest);
+}
+
+static bool one_to_many_unpack(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_segment *segment,
+			       struct nopal_reader *reader)
+{
+	bool data = nopal_format_kind_of(session, segment) == ONE_TO_MANY_DATA;
+	const struct one_to_many *self = nopal_state(session, part);
+	struct one_to_many_header header;
+
+	if (!one_to_many_read(part, reader, &header) ||
+	    header.source != one_to_many_stream(session, part, false) ||
+	    header.destination != one_to_many_stream(session, part, true))
+		return false;
+	/* Who says nothing of it acknowledges what nobody does. */
+	if (!(header.flags & ONE_TO_MANY_ACK))
+		header.floor = self->next + 1;
+	nopal_set(segment, part, ONE_TO_MANY_FLOOR, header.floor);
+	if (!data)
+		return true;
+	nopal_set(segment, part, ONE_TO_MANY_FLAGS, header.flags);
+	nopal_set(segment, part, ONE_TO_MANY_NUMBER,
+		  one_to_many_number(session, part, header.number));
+	return true;
+}
+
+static int one_to_many_kind_of(const struct nopal_part *part,
+			       struct nopal_reader datagram)
+{
+	uint64_t flags, bytes;
+
+	(void)part;
+	nopal_read(&datagram, 3);
+	flags = nopal_read(&datagram, 1);
+	nopal_read(&datagram, 2 * ONE_TO_MANY_WORD_BYTES);
+	bytes = nopal_read(&datagram, ONE_TO_MANY_WORD_BYTES);
+	return flags == ONE_TO_MANY_ACK && !bytes && !datagram.bad
+		       ? ONE_TO_MANY_PURE_ACK
+		       : ONE_TO_MANY_DATA;
+}
+
+static enum nopal_verdict one_to_many_on_opened(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_session *subject)
+{
+	struct one_to_many *self = nopal_state(session, part);
+
+	(void)subject;
+	self->next = (uint64_t)nopal_shared(session, part, ONE_TO_MANY_LOCAL);
+	self->newest = (uint64_t)nopal_shared(session, part, ONE_TO_MANY_PEER);
+	return NOPAL_CONTINUE;
+}
+
+/* What is sent again until it is acknowledged begins with the first packet, too. */
+static bool one_to_many_opens(const struct nopal_part *part,
+			      struct nopal_reader datagram)
+{
+	const struct one_to_many_parameters *set = nopal_parameters(part);
+	struct one_to_many_header header;
+
+	return one_to_many_read(part, &datagram, &header) &&
+	       (header.flags & ONE_TO_MANY_SYN) &&
+	       header.source == (uint64_t)set->opener_stream &&
+	       header.destination == (uint64_t)set->listener_stream;
+}
+
+/* In sequence, so that the place in the message is one more than the last.  Beyond
+ * all places it stays at the last one, which nobody puts there. */
+static enum nopal_verdict one_to_many_on_verified(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	struct one_to_many *self = nopal_state(session, part);
+	uint64_t flags = nopal_get(segment, part, ONE_TO_MANY_FLAGS);
+
+	self->newest = nopal_get(segment, part, ONE_TO_MANY_NUMBER);
+	if (flags & ONE_TO_MANY_START)
+		self->place = 0;
+	else if (self->place < ONE_TO_MANY_PLACE)
+		self->place++;
+	if (nopal_has(part, ONE_TO_MANY_FRAGMENT))
+		nopal_set(segment, part, ONE_TO_MANY_FRAGMENT,
+			  self->place |
+				  (flags & ONE_TO_MANY_END ? ONE_TO_MANY_LAST
+							   : 0));
+	return NOPAL_CONTINUE;
+}
+
+#define PARAMETER(field) offsetof(struct one_to_many_parameters, field)
+
+static const struct nopal_parameter one_to_many_table[] = {
+	{ "opener_stream", NOPAL_COUNT, PARAMETER(opener_stream), "0", "0",
+	  "255", NULL, true, "number of the stream at the opener" },
+	{ "listener_stream", NOPAL_COUNT, PARAMETER(listener_stream), "0", "0",
+	  "255", NULL, true, "and at the listener" },
+	{ "cover", NOPAL_WORD, PARAMETER(cover), "header", NULL, NULL,
+	  "header|packet", true, "of the checksum" },
+	{ 0 },
+};
+
+#undef PARAMETER
+
+const struct nopal_microprotocol nopal_one_to_many = {
+	.abi = NOPAL_ABI,
+	.name = "one_to_many",
+	.family = "format",
+	.summary = "the header of the one-to-many protocol: 20 bytes for data "
+		   "and acks",
+	.provides =
+		(const struct nopal_role[]){
+			{ "data_format", true },
+			{ 0 },
+		},
+	.needs =
+		(const struct nopal_relation[]){
+			{ "segment_numbers", "packets have numbers there" },
+			{ "in_sequence", "packets say where a message starts, "
+					 "not which part of it they are" },
+			{ 0 },
+		},
+	.excludes =
+		(const struct nopal_relation[]){
+			{ "integrity",
+			  "its trailer would be part of the payload there" },
+			{ 0 },
+		},
+	.parameters_size = sizeof(struct one_to_many_parameters),
+	.parameters = one_to_many_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[ONE_TO_MANY_NUMBER] = { .name = "segment_number",
+						 .access = NOPAL_READ },
+			[ONE_TO_MANY_FLOOR] = { .name = "ack_floor",
+						.access = NOPAL_READ },
+			[ONE_TO_MANY_FRAGMENT] = { .name = "fragment",
+						   .access =
+							   NOPAL_READ_OPTIONAL },
+			[ONE_TO_MANY_FLAGS] = { .name = "packet_flags",
+						.access = NOPAL_WRITE,
+						.doc = "of the packet that it "
+						       "came in" },
+			{ 0 },
+		},
+	.shared =
+		(const struct nopal_shared[]){
+			[ONE_TO_MANY_LOCAL] = { "initial_local",
+						NOPAL_READ_OPTIONAL, 1,
+						"our first number" },
+			[ONE_TO_MANY_PEER] = { "initial_peer",
+					       NOPAL_READ_OPTIONAL, 1,
+					       "the peer's first number" },
+			{ 0 },
+		},
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(SESSION_OPENED, one_to_many_on_opened),
+			NOPAL_ON(SEGMENT_VERIFIED, one_to_many_on_verified,
+				 .before = "message_segments"),
+			{ 0 },
+		},
+	.state_size = sizeof(struct one_to_many),
+	.format =
+		&(const struct nopal_format){
+			.foreign = true,
+			.bytes = ONE_TO_MANY_HEADER_BYTES,
+			.carries = (const char *const[]){ "segment_number",
+							  "ack_floor",
+							  "fragment", NULL },
+			.pack = one_to_many_pack,
+			.unpack = one_to_many_unpack,
+			.opens = one_to_many_opens,
+			.kinds =
+				(const struct nopal_format_kind[]){
+					[ONE_TO_MANY_PURE_ACK] = { "go_back_n",
+								   "ack" },
+					{ 0 } },
+			.kind_of = one_to_many_kind_of },
+};

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Packets byte by byte against the paper's header (section 3.4), with a checksum
+ * that is summed anew here; what is not of it, and what a damaged one does.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+
+#define PACKETS_OF(format)                                                     \
+	"transport_driver {}\nresize { mtu = 576B }\nsequenced_segments {}\n"  \
+	"go_back_n { timeout = 1s }\nreliable_fifo {}\n" format
+#define STREAMS                                                                \
+	PACKETS_OF("one_to_many { opener_stream = 7  listener_stream = 9 }\n")
+#define COVERED PACKETS_OF("one_to_many { cover = packet }\n")
+
+enum { PACKETS = 64, HEADER = 20, BODY = 576 - 28 - HEADER };
+enum { START = 0x01, END = 0x02, SYN = 0x04, FIN = 0x08, ACK = 0x10 };
+
+static struct packet {
+	uint8_t bytes[600];
+	size_t length;
+	bool to_acceptor;
+} packet[PACKETS];
+static unsigned packets;
+
+static struct rig rig;
+static struct nopal_address opener;
+
+static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
+		const struct nopal_address *to, const uint8_t *bytes,
+		size_t length)
+{
+	struct packet *next = &packet[packets++ % PACKETS];
+
+	(void)user, (void)now_ns, (void)from;
+	assert_true(length <= sizeof(next->bytes));
+	memcpy(next->bytes, bytes, length);
+	next->length = length;
+	next->to_acceptor = to->port == 2000;
+}
+
+static void begin(const char *config, const char *link)
+{
+	packets = 0;
+	rig_open(&rig, config,
+		 &(struct rig_options){ .stay_closed = true, .link = link });
+	nopal_sim_tap(rig.world, tap, NULL);
+	rig_start(&rig);
+	nopal_endpoint_local(rig.opener.endpoint, &opener);
+}
+
+static void end(void)
+{
+	nopal_sim_tap(rig.world, NULL, NULL);
+	rig_close(&rig);
+}
+
+static uint32_t word(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
+	       (uint32_t)at[2] << 8 | at[3];
+}
+
+static void put_word(uint8_t *at, uint32_t value)
+{
+	for (int i = 3; i >= 0; i--, value >>= 8)
+		at[i] = (uint8_t)value;
+}
+
+/* Word by word, a carry at a time. */
+static uint32_t complement(const uint8_t *bytes, unsigned words)
+{
+	uint32_t sum = 0;
+
+	for (unsigned i = 0; i < words; i++) {
+		uint32_t before = sum;
+
+		sum += word(bytes + 4 * i);
+		sum += sum < before;
+	}
+	return ~sum;
+}
+
+static void header_is(const struct packet *one, uint8_t flags, uint32_t number,
+		      uint32_t floor, uint32_t length)
+{
+	assert_int_equal(one->bytes[3], flags);
+	assert_int_equal(word(one->bytes + 4), number);
+	assert_int_equal(word(one->bytes + 8), floor);
+	assert_int_equal(word(one->bytes + 12), length);
+	assert_int_equal(one->length, HEADER + length);
+	assert_int_equal(complement(one->bytes, 5), 0);
+}
+
+/* ------------------------------------------------------------- what we send */
+
+static void test_data_and_acks_are_as_the_paper_has_them(void **state)
+{
+	static const uint8_t first[] = {
+		1,    7,    9,	  START | END | SYN | ACK,
+		0,    0,    0,	  1,
+		0,    0,    0,	  1,
+		0,    0,    0,	  5,
+		0xfe, 0xf8, 0xf6, 0xe1,
+		'h',  'e',  'l',  'l',
+		'o'
+	};
+	static const uint8_t ack[] = { 1, 9, 7,	   ACK,	 0,    0,   0,
+				       1, 0, 0,	   0,	 2,    0,   0,
+				       0, 0, 0xfe, 0xf6, 0xf8, 0xec };
+
+	(void)state;
+	begin(STREAMS, "delay 10ms");
+	assert_int_equal(nopal_plan_header_bytes(rig.plan), HEADER);
+	assert_int_equal(nopal_plan_body_bytes(rig.plan), BODY);
+	rig_send(&rig, "hello");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(packets, 2);
+	assert_int_equal(packet[0].length, sizeof(first));
+	assert_memory_equal(packet[0].bytes, first, sizeof(first));
+	assert_int_equal(packet[1].length, sizeof(ack));
+	assert_memory_equal(packet[1].bytes, ack, sizeof(ack));
+	assert_string_equal(rig.acceptor.text[0], "hello");
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 1);
+	/* And back: the other way round, with what it waits for. */
+	nopal_send(rig.acceptor.session, "you", 3, 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(packet[2].bytes[1], 9);
+	assert_int_equal(packet[2].bytes[2], 7);
+	header_is(&packet[2], START | END | SYN | ACK, 1, 2, 3);
+	header_is(&packet[3], ACK, 2, 2, 0);
+	end();
+}
+
+/* Chunks of a message: its start and its end are marked, and nothing else. */
+static void test_a_message_is_cut_and_stitched(void **state)
+{
+	(void)state;
+	begin(STREAMS, "delay 10ms");
+	rig_send_bytes(&rig, 2 * BODY + 100);
+	rig_send_bytes(&rig, BODY);
+	rig_send_bytes(&rig, 0);
+	rig_run(&rig, NOPAL_SECOND);
+	header_is(&packet[0], START | SYN | ACK, 1, 1, BODY);
+	header_is(&packet[1], ACK, 2, 1, BODY);
+	header_is(&packet[2], END | ACK, 3, 1, 100);
+	header_is(&packet[3], START | END | ACK, 4, 1, BODY);
+	header_is(&packet[4], START | END | ACK, 5, 1, 0);
+	assert_int_equal(rig.acceptor.delivered, 3);
+	assert_int_equal(rig.acceptor.length[0], 2 * BODY + 100);
+	assert_int_equal(rig.acceptor.length[1], BODY);
+	assert_int_equal(rig.acceptor.length[2], 0);
+	end();
+}
+
+/* The first two are lost: nobody opens but the first one, and it leaves again as it
+ * was. */
+static void test_the_first_packet_opens(void **state)
+{
+	(void)state;
+	begin(STREAMS, "delay 10ms fwd: loss mask 110");
+	for (int i = 0; i < 3; i++)
+		rig_send_bytes(&rig, 10);
+	rig_run(&rig, 500 * NOPAL_MILLISECOND);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->refused, 1);
+	assert_int_equal(packets, 3);
+	rig_run(&rig, 5 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 3);
+	for (int i = 0; i < 3; i++)
+		assert_memory_equal(packet[3 + i].bytes, packet[i].bytes,
+				    HEADER + 10);
+	end();
+}
+
+/* ------------------------------------------------------------- what we take */
+
+static void give(const uint8_t *bytes, size_t length)
+{
+	uint8_t *exact = malloc(length ? length : 1);
+
+	assert_non_null(exact);
+	memcpy(exact, bytes, length);
+	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &opener, exact,
+			 length);
+	rig_run(&rig, NOPAL_MICROSECOND);
+	free(exact);
+}
+
+/* The second packet of the opener, which the network took. */
+static struct packet *second_of(const char *config)
+{
+	begin(config, "delay 1ms fwd: loss mask 01");
+	rig_send(&rig, "one");
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	packets = 0;
+	rig_send(&rig, "second");
+	assert_int_equal(packets, 1);
+	return &packet[0];
+}
+
+static uint64_t malformed(void)
+{
+	return nopal_session_counters(rig.acceptor.session)->rx_malformed;
+}
+
+static void test_what_is_cut_or_longer_is_dropped(void **state)
+{
+	struct packet *second = second_of(STREAMS);
+
+	(void)state;
+	for (size_t length = 0; length < second->length; length++)
+		give(second->bytes, length);
+	give(second->bytes, second->length + 1);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	assert_int_equal(malformed(), second->length + 1);
+	give(second->bytes, second->length);
+	assert_string_equal(rig.acceptor.text[1], "second");
+	end();
+}
+
+/* Bits of `from` to `to` flipped one by one; so many of the packets are dropped. */
+static void flip(struct packet *one, size_t from, size_t to, uint64_t dropped)
+{
+	uint64_t before = malformed();
+
+	for (size_t bit = 8 * from; bit < 8 * to; bit++) {
+		one->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		give(one->bytes, one->length);
+		one->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	assert_int_equal(malformed() - before, dropped);
+}
+
+static void test_a_damaged_header_is_seen(void **state)
+{
+	struct packet *second = second_of(STREAMS);
+
+	(void)state;
+	flip(second, 0, HEADER, 8 * HEADER);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	/* As the paper has it, what follows is not covered. */
+	second->bytes[HEADER] ^= 0x20;
+	give(second->bytes, second->length);
+	assert_string_equal(rig.acceptor.text[1], "Second");
+	end();
+}
+
+static void
+test_where_the_packet_is_covered_so_is_damage_behind_it(void **state)
+{
+	struct packet *second = second_of(COVERED);
+
+	(void)state;
+	flip(second, 0, second->length, 8 * second->length);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	give(second->bytes, second->length);
+	assert_string_equal(rig.acceptor.text[1], "second");
+	end();
+}
+
+/* With the checksum that it then has. */
+static void give_changed(struct packet *one, size_t at, uint8_t value)
+{
+	uint8_t bytes[600];
+
+	memcpy(bytes, one->bytes, one->length);
+	bytes[at] = value;
+	put_word(bytes + 16, 0);
+	put_word(bytes + 16, complement(bytes, 5));
+	give(bytes, one->length);
+}
+
+static void test_what_is_none_of_ours_is_dropped(void **state)
+{
+	struct packet *second = second_of(STREAMS);
+
+	(void)state;
+	give_changed(second, 0, 2);	    /* another version */
+	give_changed(second, 1, 8);	    /* from another stream */
+	give_changed(second, 2, 7);	    /* to another stream */
+	give_changed(second, 3, ACK | FIN); /* an end that nobody tells */
+	give_changed(second, 3, 0x80);
+	give_changed(second, 15, 5); /* less than there is */
+	assert_int_equal(malformed(), 6);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	/* Without ACK its number counts nothing. */
+	nopal_send(rig.acceptor.session, "unheard", 7, 0);
+	give_changed(second, 3, START | END);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	assert_int_equal(
+		nopal_session_counters(rig.acceptor.session)->messages_arrived,
+		0);
+	end();
+}
+
+static void test_a_stranger_needs_the_first_packet(void **state)
+{
+	struct nopal_address stranger;
+	struct packet first;
+
+	(void)state;
+	begin(STREAMS, "delay 1ms");
+	rig_send(&rig, "one");
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	first = packet[0];
+	nopal_sim_address(7, 4711, &stranger);
+	opener = stranger;
+	give_changed(&first, 3, START | END | ACK);
+	give_changed(&first, 1, 1);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 1);
+	give(first.bytes, first.length);
+	assert_int_equal(
+		nopal_endpoint_counters(rig.acceptor.endpoint)->accepted, 2);
+	end();
+}
+
+/* ------------------------------------------------------------------ the config */
+
+static void test_what_would_not_travel_is_refused(void **state)
+{
+	static const struct {
+		const char *more, *said;
+	} others[] = { { "keep_alive {}\n", "no header for it" },
+		       { "virtual_circuit {}\n", "no header for it" },
+		       { "sequenced_messages {}\n", "message_number" },
+		       { "checksum {}\n", "trailer" } };
+	static const char base[] = PACKETS_OF("one_to_many {}\n");
+	char text[4096], config[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		strcpy(config, base);
+		strcat(config, others[i].more);
+		assert_true(rig_refused(config, text, sizeof(text)));
+		assert_non_null(strstr(text, others[i].said));
+	}
+	assert_true(rig_refused("transport_driver {}\nfixed_size {}\n"
+				"sequenced_segments {}\npositive_ack {}\n"
+				"retransmit {}\none_to_many {}\n",
+				text, sizeof(text)));
+	assert_non_null(strstr(text, "in_sequence"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_data_and_acks_are_as_the_paper_has_them),
+		cmocka_unit_test(test_a_message_is_cut_and_stitched),
+		cmocka_unit_test(test_the_first_packet_opens),
+		cmocka_unit_test(test_what_is_cut_or_longer_is_dropped),
+		cmocka_unit_test(test_a_damaged_header_is_seen),
+		cmocka_unit_test(
+			test_where_the_packet_is_covered_so_is_damage_behind_it),
+		cmocka_unit_test(test_what_is_none_of_ours_is_dropped),
+		cmocka_unit_test(test_a_stranger_needs_the_first_packet),
+		cmocka_unit_test(test_what_would_not_travel_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
