@@ -268,6 +268,23 @@ test_where_the_packet_is_covered_so_is_damage_behind_it(void **state)
 	end();
 }
 
+/* Carries come round, and zeros stand behind an odd end. */
+static void test_what_is_covered_is_summed_with_its_carries(void **state)
+{
+	static const char text[] = "\xfe\xdc\xba\x98\x76\x54\x32\x10\xff";
+	uint8_t padded[HEADER + 12] = { 0 };
+
+	(void)state;
+	begin(COVERED, "delay 1ms");
+	rig_send(&rig, text);
+	assert_int_equal(packet[0].length, HEADER + 9);
+	memcpy(padded, packet[0].bytes, packet[0].length);
+	assert_int_equal(complement(padded, sizeof(padded) / 4), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(rig.acceptor.text[0], text);
+	end();
+}
+
 /* With the checksum that it then has. */
 static void give_changed(struct packet *one, size_t at, uint8_t value)
 {
@@ -362,6 +379,8 @@ int main(void)
 		cmocka_unit_test(test_a_damaged_header_is_seen),
 		cmocka_unit_test(
 			test_where_the_packet_is_covered_so_is_damage_behind_it),
+		cmocka_unit_test(
+			test_what_is_covered_is_summed_with_its_carries),
 		cmocka_unit_test(test_what_is_none_of_ours_is_dropped),
 		cmocka_unit_test(test_a_stranger_needs_the_first_packet),
 		cmocka_unit_test(test_what_would_not_travel_is_refused),
