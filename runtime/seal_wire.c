@@ -356,6 +356,9 @@ static void foreign_fields(struct nopal_plan *plan, unsigned code,
 	for (unsigned i = 0; i < header->count; i++) {
 		uint8_t slot = header->fields[i].slot;
 
+		/* Layers above send data alone, or were refused by now. */
+		if (slot == plan->above_kind_slot)
+			continue;
 		if (!carries(plan->format->microprotocol->format,
 			     plan->slot_name[slot]))
 			nopal_problems_add(

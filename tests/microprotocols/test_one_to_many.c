@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "many.h"
 #include "rig.h"
 
 #define PACKETS_OF(format)                                                     \
@@ -344,6 +345,35 @@ static void test_a_stranger_needs_the_first_packet(void **state)
 
 /* ------------------------------------------------------------------ the config */
 
+#define MANY                                                                   \
+	"layer \"group\" {\ntransport_driver {}\nwhole_messages {}\n"          \
+	"fan_out { acks = 0 }\n}\nlayer \"destination\" {\n"                   \
+	"multiplicity = per_destination\n" PACKETS_OF(                         \
+		"one_to_many {}\n") "}\n"
+
+/* What each destination of many gets has the header and nothing more. */
+static void test_it_carries_a_layer_above(void **state)
+{
+	static struct many many;
+	struct nopal_plan *plan = rig_plan(MANY);
+
+	(void)state;
+	assert_int_equal(nopal_plan_header_bytes(plan), HEADER);
+	assert_int_equal(nopal_plan_body_bytes(plan), BODY);
+	nopal_plan_unref(plan);
+	many_open(&many, MANY, 3, "delay 10ms loss 5%", 1);
+	many.echo = true;
+	many_run(&many, NOPAL_SECOND);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(many_send_bytes(&many, 2000, 0), 0);
+	many_run(&many, 30 * NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 50);
+	assert_int_equal(many.answers, 150);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(many.end[i].delivered, 50);
+	many_close(&many);
+}
+
 static void test_what_would_not_travel_is_refused(void **state)
 {
 	static const struct {
@@ -383,6 +413,7 @@ int main(void)
 			test_what_is_covered_is_summed_with_its_carries),
 		cmocka_unit_test(test_what_is_none_of_ours_is_dropped),
 		cmocka_unit_test(test_a_stranger_needs_the_first_packet),
+		cmocka_unit_test(test_it_carries_a_layer_above),
 		cmocka_unit_test(test_what_would_not_travel_is_refused),
 	};
 
