@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream_end -- a stream opens at once, and tells the peer when it is at its end.
+ * stream_end -- a stream opens at once, and tells the peer when it ends.
  *
  * Paper:     the one-to-many, multi-stream transport, section 3.6 (each stream ends
  *            by itself); Gu and Grossman, UDTv4, section 3.3 (a connection leaves
@@ -17,7 +17,7 @@
  * Wire:      a segment `end` when all that was sent has its fate; a segment `reset`
  *            when the stream broke.
  * Shares:    nothing.
- * Parameters: none.
+ * Parameters: nothing.
  *
  * The end of one direction waits for nothing of the other one.  A stream has ended
  * when both sides have said so, and the peer has our word.

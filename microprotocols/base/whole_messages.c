@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * whole_messages -- each message is one segment, however long it is: the layer
- * below cuts it.
+ * whole_messages -- one segment for each message, which the layer below cuts.
  *
  * Paper:     none; a message that goes to many is kept once, and cut where each
  *            path says how.
@@ -14,7 +13,7 @@
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    nothing.
- * Parameters: none.
+ * Parameters: nothing.
  */
 #include "microprotocol.h"
 

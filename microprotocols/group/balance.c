@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * balance -- each message goes to the few destinations that are the least loaded.
+ * balance -- each message goes to the few least loaded destinations.
  *
  * Paper:     the one-to-many, multi-stream transport, section 3.3 (CBAL: response
  *            time over the last while, and losses); Mitzenmacher, The power of two
@@ -250,7 +250,7 @@ const struct nopal_microprotocol nopal_balance = {
 	.name = "balance",
 	.family = "group",
 	.many = true,
-	.summary = "each message goes to the few that are the least loaded",
+	.summary = "each message goes to the few least loaded destinations",
 	.provides = (const struct nopal_role[]){ { "destination_choice", true },
 						 { 0 } },
 	.needs =

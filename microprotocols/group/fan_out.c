@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fan_out -- a message to many destinations is done when so many of them have it.
+ * fan_out -- a message to many is done when all, or so many, have it.
  *
  * Paper:     the one-to-many, multi-stream transport, section 3.3 (all, any, P of
  *            K destinations).

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "pair.h"
 #include "suite.h"
@@ -21,6 +22,7 @@ enum { SEEDS = 10, FEWEST_CONFIGS = 6 };
 
 struct tally {
 	uint64_t sessions, events;
+	size_t configs;
 	unsigned different;
 };
 
@@ -47,6 +49,16 @@ static void compare_one(const struct both *both, struct pair_run run,
 	tally->different++;
 	printf("%s over %s, seed %llu: %s\n", nopal_plan_name(both->fused),
 	       network, (unsigned long long)run.seed, difference);
+}
+
+/* Some are not worth one: what differs from another config in its upper layer. */
+static bool has_unit(const char *config)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s.fused.so", getenv("NOPAL_FUSED"),
+		 config);
+	return access(path, R_OK) == 0;
 }
 
 /* A unit that is there and not taken is a failure, never a skip. */
@@ -79,20 +91,24 @@ static void test_units_do_what_the_interpreter_does(void **state)
 	struct tally tally = { 0 };
 
 	(void)state;
-	assert_true(count >= FEWEST_CONFIGS);
 	for (size_t i = 0; i < count; i++) {
 		struct both both;
 
-		load_both(&both, names[i]);
-		compare(&both, &tally);
-		compare_one(&both, pair_long_run(), "a long run", &tally);
-		nopal_plan_unref(both.fused);
-		nopal_plan_unref(both.interpreted);
+		if (has_unit(names[i])) {
+			load_both(&both, names[i]);
+			compare(&both, &tally);
+			compare_one(&both, pair_long_run(), "a long run",
+				    &tally);
+			nopal_plan_unref(both.fused);
+			nopal_plan_unref(both.interpreted);
+			tally.configs++;
+		}
 		free(names[i]);
 	}
 	printf("%zu configs, %llu sessions compared, %llu events, %u differ\n",
-	       count, (unsigned long long)tally.sessions,
+	       tally.configs, (unsigned long long)tally.sessions,
 	       (unsigned long long)tally.events, tally.different);
+	assert_true(tally.configs >= FEWEST_CONFIGS);
 	assert_true(tally.events > tally.sessions);
 	assert_int_equal(tally.different, 0);
 }

@@ -249,12 +249,20 @@ static struct oracle_promises promises_of(const struct nopal_plan *plan,
 static struct nopal_plan *load(const char *config,
 			       struct nopal_problems *problems)
 {
-	char text[8192];
+	struct nopal_plan *plan = NULL;
+	char text[256];
 
 	if (strchr(config, '\n'))
 		return nopal_plan_parse(config, "oracle.conf", NULL, problems);
-	snprintf(text, sizeof(text), "extends = \"%s\"\nan_oracle {}\n",
-		 config);
+	plan = nopal_plan_load(config, NULL, problems);
+	if (!plan)
+		return NULL;
+	snprintf(text, sizeof(text),
+		 plan->layer_count == 1
+			 ? "extends = \"%s\"\nan_oracle {}\n"
+			 : "extends = \"%s\"\nlayer \"%s\" { an_oracle {} }\n",
+		 config, plan->layers[0].name);
+	nopal_plan_unref(plan);
 	return nopal_plan_parse(text, "oracle.conf", NULL, problems);
 }
 

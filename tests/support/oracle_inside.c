@@ -142,6 +142,7 @@ static const struct nopal_microprotocol an_oracle = {
 	.abi = NOPAL_ABI,
 	.name = "an_oracle",
 	.family = "check",
+	.many = true,
 	.summary = "looks at barriers, windows and budgets after every event",
 	.bindings = oracle_bindings,
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
