@@ -98,6 +98,20 @@ void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 	memcpy(group->choice, indices, group->choice_count * sizeof(*indices));
 }
 
+/* Whoever is leaving, or has ended, is not spoken to by name either. */
+static uint32_t choose_one(const struct nopal_core *core, uint64_t id)
+{
+	struct nopal_group *group = core->group;
+	uint32_t index = member_find(core, id);
+	const struct nopal_destination *one;
+
+	if (index == group->count)
+		return 0;
+	one = group->member[index]->destination;
+	group->choice[0] = index;
+	return !one->removed && !one->ended;
+}
+
 /* Writes whom the segment is for where there is a choice; returns how many. */
 static uint32_t choose(struct nopal_core *core,
 		       const struct nopal_segment *segment)
@@ -108,8 +122,7 @@ static uint32_t choose(struct nopal_core *core,
 	if (!core->is_group)
 		return 1;
 	if (id) {
-		group->choice[0] = member_find(core, id);
-		group->choice_count = group->choice[0] < group->count;
+		group->choice_count = choose_one(core, id);
 	} else if (!group->chosen) {
 		group->choice_count = 0;
 		for (uint32_t i = 0; i < group->count; i++)

@@ -161,6 +161,26 @@ static void test_removed_in_good_order_or_at_once(void **state)
 	many_close(&many);
 }
 
+/* It is on its way out, and gets nothing new, by name neither. */
+static void test_who_is_leaving_is_not_spoken_to(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 2, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	many_send_bytes(&many, 50000, 0);
+	assert_int_equal(nopal_destination_remove(many.group, 2, false), 0);
+	many_send_bytes(&many, 0, 2);
+	assert_int_equal(many.fate_count[1], 1);
+	assert_int_equal(many.fate[1], NOPAL_MISSING);
+	many_send(&many);
+	many_run(&many, 2 * NOPAL_SECOND);
+	assert_int_equal(many.end[1].delivered, 1);
+	assert_int_equal(many.end[1].end, NOPAL_ENDED_WELL);
+	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
+	assert_int_equal(many.fate[2], NOPAL_ARRIVED);
+	many_close(&many);
+}
+
 /* ------------------------------------------------------------- life and end */
 
 static void test_it_closes_in_good_order(void **state)
@@ -264,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_who_comes_later_gets_what_is_sent_later),
 		cmocka_unit_test(test_nobody_waits_for_who_was_removed),
 		cmocka_unit_test(test_removed_in_good_order_or_at_once),
+		cmocka_unit_test(test_who_is_leaving_is_not_spoken_to),
 		cmocka_unit_test(test_it_closes_in_good_order),
 		cmocka_unit_test(test_it_breaks_with_the_last_destination),
 		cmocka_unit_test(test_an_abort_ends_all),

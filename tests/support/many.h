@@ -20,7 +20,13 @@
 #include "nopal.h"
 #include "session.h"
 
-enum { MANY_MOST = 1024, MANY_MESSAGES = 4096, MANY_PORT = 9000 };
+enum {
+	MANY_MOST = 1024,
+	MANY_MESSAGES = 4096,
+	MANY_LONGEST = 1 << 20,
+	MANY_DIGITS = 16,
+	MANY_PORT = 9000
+};
 
 /* A config: what is in the layer of the group, above sessions that lose nothing. */
 #define MANY_RELIABLE(group)                                                   \
@@ -30,6 +36,12 @@ enum { MANY_MOST = 1024, MANY_MESSAGES = 4096, MANY_PORT = 9000 };
 	" sequenced_segments {} positive_ack { selective = on }\n"             \
 	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"            \
 	" retransmit { attempts = 6 } reliable_fifo {} checksum {}\n}\n"
+
+/* The same above datagrams that nobody acknowledges. */
+#define MANY_PLAIN(group)                                                      \
+	"layer \"group\" { transport_driver {} whole_messages {} " group       \
+	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"       \
+	" transport_driver {} fixed_size {}\n}\n"
 
 struct many;
 struct many_end { /* one of the destinations */
@@ -41,6 +53,9 @@ struct many_end { /* one of the destinations */
 	uint32_t delivered;
 	uint8_t seen[MANY_MESSAGES]; /* how often, by message */
 	uint32_t newest;
+	uint32_t wrong; /* not the bytes that were sent, or no such message */
+	uint32_t late;	/* messages that came after a newer one */
+	int64_t came_ns[MANY_MESSAGES];
 	/* what the sender's application was told of it */
 	uint32_t opened, ended;
 	int end;
@@ -51,12 +66,13 @@ struct many {
 	struct nopal_plan *plan;
 	struct nopal_endpoint *endpoint;
 	struct nopal_session *group; /* NULL after its life */
-	struct many_end end[MANY_MOST];
 	uint32_t count;
 	uint32_t sent;
 	uint32_t opened, ended;
 	int end_code;
 	char end_text[256];
+	int64_t sent_ns[MANY_MESSAGES];
+	size_t length[MANY_MESSAGES];
 	uint32_t fates[3];
 	uint8_t fate_count[MANY_MESSAGES]; /* how often, by message */
 	int64_t fate_ns[MANY_MESSAGES];
@@ -64,6 +80,10 @@ struct many {
 	uint32_t answers;     /* messages that came back */
 	uint64_t answer_from; /* the last one: whose */
 	bool echo;	      /* destinations send back what they get */
+	/* (optional) a fate was told */
+	void (*on_fate)(struct many *many, uint32_t message);
+	struct many_end
+		end[MANY_MOST]; /* last: only those in use are cleared */
 };
 
 /* ------------------------------------------------------------- destinations */
@@ -74,19 +94,51 @@ static inline void *many_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
+/* The bytes of a message: its number, and what no other message has there. */
+static inline void many_write(uint32_t number, char *bytes, size_t length)
+{
+	int written = snprintf(bytes, MANY_DIGITS, "%u ", number);
+
+	for (size_t i = (size_t)written; i < length; i++)
+		bytes[i] = (char)(number * 131 + i * 7 + i / 251);
+}
+
+static inline bool many_is_whole(const struct many *many, uint32_t number,
+				 const struct nopal_message *message)
+{
+	static char sent[MANY_LONGEST], came[MANY_LONGEST];
+	size_t length = many->length[number];
+
+	if (nopal_message_length(message) != length)
+		return false;
+	many_write(number, sent, length);
+	nopal_message_copy(message, 0, came, length);
+	return memcmp(sent, came, length) == 0;
+}
+
+static inline void many_note(struct many_end *end, uint32_t number,
+			     const struct nopal_message *message)
+{
+	end->wrong += !many_is_whole(end->many, number, message);
+	end->late += end->delivered && number <= end->newest;
+	end->delivered++;
+	end->seen[number]++;
+	end->newest = number;
+	end->came_ns[number] = nopal_world_now(end->many->world);
+}
+
 static inline void many_on_received(struct nopal_session *session,
 				    struct nopal_message *message, void *user)
 {
 	struct many_end *end = user;
-	char text[32] = "";
+	char text[MANY_DIGITS] = "";
 	size_t length = nopal_message_copy(message, 0, text, sizeof(text) - 1);
 	unsigned number = 0;
 
-	end->delivered++;
-	if (sscanf(text, "%u", &number) == 1 && number < MANY_MESSAGES) {
-		end->seen[number]++;
-		end->newest = number;
-	}
+	if (sscanf(text, "%u", &number) == 1 && number < MANY_MESSAGES)
+		many_note(end, number, message);
+	else
+		end->wrong++;
 	if (end->many->echo)
 		nopal_send(session, text, length, 0);
 }
@@ -127,6 +179,8 @@ static inline void many_on_sent(struct nopal_session *session, uint64_t cookie,
 	many->fate_count[cookie]++;
 	many->fate[cookie] = fate;
 	many->fate_ns[cookie] = nopal_world_now(many->world);
+	if (many->on_fate)
+		many->on_fate(many, (uint32_t)cookie);
 }
 
 static inline struct many_end *many_of(struct many *many, uint32_t id)
@@ -246,8 +300,9 @@ static inline void many_prepare(struct many *many, const char *config,
 	};
 	struct nopal_link forward, reverse;
 
-	memset(many, 0, sizeof(*many));
 	assert_true(count <= MANY_MOST);
+	memset(many, 0, offsetof(struct many, end));
+	memset(many->end, 0, count * sizeof(many->end[0]));
 	many->count = count;
 	many->plan = many_plan(config);
 	assert_non_null(many->plan);
@@ -280,16 +335,19 @@ static inline void many_open(struct many *many, const char *config,
 static inline int many_send_bytes(struct many *many, size_t length,
 				  uint64_t destination)
 {
-	static char bytes[1 << 20];
+	static char bytes[MANY_LONGEST];
 	const struct nopal_property to = {
 		nopal_property(many->plan, "destination"), destination
 	};
-	int written = snprintf(bytes, sizeof(bytes), "%u ", many->sent);
+	uint32_t number = many->sent++;
+	size_t least = (size_t)snprintf(bytes, MANY_DIGITS, "%u ", number);
 
-	if (length < (size_t)written)
-		length = (size_t)written;
-	return nopal_send_with(many->group, bytes, length, many->sent++, &to,
-			       1);
+	if (length < least)
+		length = least;
+	many_write(number, bytes, length);
+	many->length[number] = length;
+	many->sent_ns[number] = nopal_world_now(many->world);
+	return nopal_send_with(many->group, bytes, length, number, &to, 1);
 }
 
 static inline int many_send(struct many *many)
