@@ -105,7 +105,7 @@ static void fan_out_judge(struct nopal_session *session,
 	if (nopal_holds(part, segment, NOPAL_FINISH)) {
 		if (needed && arrived >= needed)
 			fan_out_done(session, part, segment, NOPAL_ARRIVED);
-		else if (!segment->copies && needed &&
+		else if (!segment->copies && arrived + unknown &&
 			 arrived + unknown >= needed)
 			fan_out_done(session, part, segment, NOPAL_UNKNOWN);
 		else if (!segment->copies ||
@@ -135,7 +135,16 @@ static enum nopal_verdict fan_out_on_leave(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* Whom the application removed is not needed, where all are. */
+/* It is not needed, where all are.  Where all to whom it went were removed, nobody
+ * can say: in good order they get it still. */
+static void fan_out_removed(struct nopal_segment *segment,
+			    const struct nopal_part *part)
+{
+	fan_out_add(segment, part, FAN_OUT_NEEDED, (uint64_t)-1);
+	if (!nopal_get(segment, part, FAN_OUT_NEEDED))
+		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
+}
+
 static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
 					  const struct nopal_part *part,
 					  struct nopal_copy *copy)
@@ -146,7 +155,7 @@ static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
 	if (copy->fate == NOPAL_ARRIVED)
 		fan_out_add(segment, part, FAN_OUT_ARRIVED, 1);
 	else if (copy->destination->removed && !set->acks)
-		fan_out_add(segment, part, FAN_OUT_NEEDED, (uint64_t)-1);
+		fan_out_removed(segment, part);
 	else if (copy->fate == NOPAL_UNKNOWN && copy->destination->open)
 		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
 	fan_out_judge(session, part, segment);
