@@ -85,6 +85,9 @@ size_t nopal__compose_order(const struct nopal_composed_layer *layer,
 /* 0: undeclared ties by name; else they are permuted by this seed (tests). */
 extern uint64_t nopal__order_seed;
 
+/* Sets the plan's limit of messages; `wanted`: what the config says, or 0. */
+void nopal__limit_messages(struct nopal_plan *plan, uint64_t wanted);
+
 /* ----------------------------------------------------------------- helpers */
 
 /* The attribute that the runtime itself writes: whoever reads it, and may put

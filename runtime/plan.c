@@ -19,7 +19,6 @@ static const uint64_t BUDGET_BYTES = UINT64_C(256) << 20;
 static const uint32_t BUDGET_OBJECTS = 1u << 20;
 static const uint64_t BUDGET_SEND_BYTES = UINT64_C(4) << 20;
 static const int64_t BUDGET_HOLD_NS = 10 * NOPAL_SECOND;
-static const uint64_t MESSAGE_LIMIT = UINT64_C(16) << 20;
 
 /* ------------------------------------------------------------------- sealing */
 
@@ -151,29 +150,6 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 	     code++)
 		leave_room_around(plan, &plan->kinds[code]);
 	return seal_path(plan, problems);
-}
-
-/* Of the top layer; a lower layer must take what the layer above sends.  Who cuts
- * can promise only what the narrowest path has room for; a message that is one
- * datagram may leave in fragments of IP there. */
-static void seal_message_limit(struct nopal_plan *plan, uint64_t wanted)
-{
-	uint32_t body_bytes =
-		plan->body_bytes - (plan->datagram_bytes - plan->path_floor);
-
-	plan->message_limit = wanted ? wanted : MESSAGE_LIMIT;
-	for (uint32_t p = 0; p < plan->layers[0].part_count; p++) {
-		const struct nopal_part *part = &plan->parts[p];
-		uint64_t limit = plan->body_bytes;
-
-		if (!nopal__answers(part->microprotocol, "message_segments"))
-			continue;
-		if (part->microprotocol->message_limit)
-			limit = part->microprotocol->message_limit(
-				part->parameters, body_bytes);
-		if (limit < plan->message_limit)
-			plan->message_limit = limit;
-	}
 }
 
 static void seal_budget(struct nopal_plan *plan,
@@ -319,7 +295,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		nopal__seal_layer(plan, &plan->layers[l],
 				  &composition->layers[l]);
-	seal_message_limit(plan, composition->config->message_limit_bytes);
+	nopal__limit_messages(plan, composition->config->message_limit_bytes);
 	seal_budget(plan, &composition->config->budget);
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		nopal__seal_fresh(plan, &plan->layers[l]);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * message_limit.c -- how long a message of a plan's sessions may be.
+ */
+#include <string.h>
+
+#include "compose.h"
+#include "plan.h"
+
+static const uint64_t MESSAGE_LIMIT = UINT64_C(16) << 20;
+
+/* Does it leave the cutting to the layer below? */
+static bool passes_whole(const struct nopal_microprotocol *one)
+{
+	for (const struct nopal_relation *need = one->needs; need && need->role;
+	     need++)
+		if (strcmp(need->role, "layer_below") == 0)
+			return true;
+	return false;
+}
+
+/* Returns whether messages come to the next layer as they are. */
+static bool limit_by_layer(struct nopal_plan *plan,
+			   const struct nopal_layer *layer, uint32_t body_bytes)
+{
+	bool whole = false;
+
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const struct nopal_part *part =
+			&plan->parts[layer->first_part + p];
+		uint64_t limit = plan->body_bytes;
+
+		if (!nopal__answers(part->microprotocol, "message_segments"))
+			continue;
+		if (part->microprotocol->message_limit)
+			limit = part->microprotocol->message_limit(
+				part->parameters, body_bytes);
+		if (limit < plan->message_limit)
+			plan->message_limit = limit;
+		whole = passes_whole(part->microprotocol);
+	}
+	return whole;
+}
+
+/* Of the top layer, and of those below to which messages come whole; any other must
+ * take what the layer above sends.  Who cuts can promise only what the narrowest
+ * path has room for; a message that is one datagram may leave in fragments of IP
+ * there. */
+void nopal__limit_messages(struct nopal_plan *plan, uint64_t wanted)
+{
+	uint32_t body_bytes =
+		plan->body_bytes - (plan->datagram_bytes - plan->path_floor);
+	uint32_t l = 0;
+
+	plan->message_limit = wanted ? wanted : MESSAGE_LIMIT;
+	while (l < plan->layer_count &&
+	       limit_by_layer(plan, &plan->layers[l], body_bytes))
+		l++;
+}
