@@ -9,7 +9,8 @@
  * Differs:   the least loaded of all would draw everybody at once: of two that
  *            are drawn, the less loaded one is taken.  What is known grows old: it
  *            halves with every `memory`, so that who was slow is tried again.
- *            What a destination did not get goes to another one.
+ *            What a destination did not get goes to another one, and never to one
+ *            that has it, or may have it.
  * Needs:     destinations.
  * Provides:  destination_choice (exclusive).
  * Excludes:  nothing.
@@ -28,6 +29,8 @@
  * that is under way, doubled for each loss of late.  What the application sends to
  * one by name goes there, whatever its load.
  */
+#include <string.h>
+
 #include "microprotocol.h"
 
 struct balance_parameters {
@@ -48,11 +51,16 @@ enum {
 	BALANCE_LOSSES_MOST = 16 * BALANCE_ONE,
 	BALANCE_SMOOTH = 8, /* a new sample weighs one in so many */
 	BALANCE_AGES_MOST = 32,
+	BALANCE_ROWS = 16, /* at first */
 };
 
 struct balance {
 	uint32_t *open; /* indices of those that may be drawn */
 	uint32_t room;
+	/* By the segment's handle, `copies` each: ids of those that have it, may
+	 * have it, or are being given it; 0: somebody is wanted here. */
+	uint32_t *given;
+	uint32_t rows;
 };
 
 /* -------------------------------------------------------------------- load */
@@ -87,26 +95,95 @@ static uint64_t balance_load(const struct nopal_session *session,
 			   1);
 }
 
+/* ---------------------------------------------------------------- given to whom */
+
+static bool balance_grow(struct nopal_session *session,
+			 const struct balance_parameters *set,
+			 struct balance *self, uint32_t index)
+{
+	uint32_t rows = self->rows ? self->rows : BALANCE_ROWS;
+	size_t row_bytes = (size_t)set->copies * sizeof(*self->given);
+	uint32_t *grown;
+
+	while (rows <= index)
+		rows *= 2;
+	grown = nopal_alloc(session, rows * row_bytes);
+	if (!grown)
+		return false;
+	if (self->rows)
+		memcpy(grown, self->given, self->rows * row_bytes);
+	nopal_free(session, self->given);
+	self->given = grown;
+	self->rows = rows;
+	return true;
+}
+
+static uint32_t *balance_row(const struct balance_parameters *set,
+			     const struct balance *self,
+			     const struct nopal_segment *segment)
+{
+	return self->given + segment->handle.index * (size_t)set->copies;
+}
+
+static bool balance_row_begin(struct nopal_session *session,
+			      const struct balance_parameters *set,
+			      struct balance *self,
+			      const struct nopal_segment *segment)
+{
+	if (segment->departures > 1)
+		return true;
+	if (segment->handle.index >= self->rows &&
+	    !balance_grow(session, set, self, segment->handle.index))
+		return false;
+	memset(balance_row(set, self, segment), 0,
+	       (size_t)set->copies * sizeof(*self->given));
+	return true;
+}
+
+/* Where `id` stands in the row; NULL: nowhere. */
+static uint32_t *balance_find(const struct balance_parameters *set,
+			      uint32_t *row, uint32_t id)
+{
+	for (int64_t i = 0; i < set->copies; i++)
+		if (row[i] == id)
+			return &row[i];
+	return NULL;
+}
+
 /* ------------------------------------------------------------------- choice */
+
+static bool balance_room_for(struct nopal_session *session,
+			     struct balance *self, uint32_t count)
+{
+	if (count <= self->room)
+		return true;
+	nopal_free(session, self->open);
+	self->room = 0;
+	self->open = nopal_alloc(session, 2 * count * sizeof(*self->open));
+	if (!self->open)
+		return false;
+	self->room = 2 * count;
+	return true;
+}
 
 /* Those that may be drawn; returns how many. */
 static uint32_t balance_candidates(struct nopal_session *session,
-				   struct balance *self)
+				   const struct balance_parameters *set,
+				   struct balance *self, uint32_t *row,
+				   bool again)
 {
 	uint32_t count = nopal_destination_count(session), open = 0;
 
-	if (count > self->room) {
-		nopal_free(session, self->open);
-		self->room = 0;
-		self->open =
-			nopal_alloc(session, 2 * count * sizeof(*self->open));
-		if (!self->open)
-			return 0;
-		self->room = 2 * count;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		if (nopal_destination_takes(nopal_destination_at(session, i)))
+	if (!balance_room_for(session, self, count))
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct nopal_destination *one =
+			nopal_destination_at(session, i);
+
+		if (nopal_destination_takes(one) &&
+		    !(again && balance_find(set, row, one->id)))
 			self->open[open++] = i;
+	}
 	return open;
 }
 
@@ -132,34 +209,64 @@ static uint32_t balance_of_two(struct nopal_session *session,
 	return at[load[1] < load[0]];
 }
 
-/* The chosen ones go to the end of the list. */
+/* One of `open[0..left)`, which goes to the end of the list. */
+static uint32_t balance_take(struct nopal_session *session,
+			     const struct balance_parameters *set,
+			     struct balance *self, uint32_t left)
+{
+	uint32_t at = left == 1 ? 0 : balance_of_two(session, set, self, left);
+	uint32_t index = self->open[at];
+	struct nopal_destination *one = nopal_destination_at(session, index);
+
+	self->open[at] = self->open[left - 1];
+	self->open[left - 1] = index;
+	one->note[BALANCE_UNDER_WAY]++;
+	return one->id;
+}
+
+/* To as many as are wanted, and to nobody twice. */
+static void balance_choose(struct nopal_session *session,
+			   const struct balance_parameters *set,
+			   struct balance *self,
+			   const struct nopal_segment *segment)
+{
+	uint32_t *row = balance_row(set, self, segment), *wanted = row;
+	uint32_t count = balance_candidates(session, set, self, row,
+					    segment->departures > 1);
+	uint32_t left = count;
+
+	for (; left && (wanted = balance_find(set, row, 0)); left--)
+		*wanted = balance_take(session, set, self, left);
+	nopal_copies_choose(session, self->open + left, count - left);
+}
+
 static enum nopal_verdict balance_on_send(struct nopal_session *session,
 					  const struct nopal_part *part,
 					  struct nopal_segment *segment)
 {
 	const struct balance_parameters *set = nopal_parameters(part);
 	struct balance *self = nopal_state(session, part);
-	uint32_t count, left;
 
 	if (nopal_get(segment, part, BALANCE_DESTINATION))
 		return NOPAL_CONTINUE;
-	count = left = balance_candidates(session, self);
-	while (left && count - left < (uint64_t)set->copies) {
-		uint32_t at =
-			left == 1 ? 0
-				  : balance_of_two(session, set, self, left);
-		uint32_t index = self->open[at];
-
-		self->open[at] = self->open[--left];
-		self->open[left] = index;
-		nopal_destination_at(session, index)->note[BALANCE_UNDER_WAY]++;
-	}
-	nopal_copies_choose(session, self->open + left, count - left);
+	if (balance_row_begin(session, set, self, segment))
+		balance_choose(session, set, self, segment);
+	else
+		nopal_copies_choose(session, NULL, 0);
 	return NOPAL_CONTINUE;
 }
 
 /* -------------------------------------------------------------------- fates */
 
+/* Of whom nobody can say, it may have it. */
+static bool balance_lacks(const struct nopal_copy *copy)
+{
+	if (copy->fate == NOPAL_UNKNOWN)
+		return copy->destination->removed || copy->destination->ended;
+	return copy->fate == NOPAL_MISSING;
+}
+
+/* Of a message that left again, nobody knows when this copy did. */
 static void balance_learn(const struct nopal_session *session,
 			  const struct balance_parameters *set,
 			  const struct nopal_copy *copy)
@@ -171,9 +278,10 @@ static void balance_learn(const struct nopal_session *session,
 	note[BALANCE_AS_OF_NS] = (uint64_t)session->now_ns;
 	if (note[BALANCE_UNDER_WAY])
 		note[BALANCE_UNDER_WAY]--;
-	if (copy->fate != NOPAL_ARRIVED &&
-	    note[BALANCE_LOSSES] < BALANCE_LOSSES_MOST)
+	if (balance_lacks(copy) && note[BALANCE_LOSSES] < BALANCE_LOSSES_MOST)
 		note[BALANCE_LOSSES] += BALANCE_ONE;
+	if (copy->segment->departures > 1)
+		return;
 	if (note[BALANCE_TIME_NS] == 0)
 		note[BALANCE_TIME_NS] = took_ns;
 	else
@@ -183,23 +291,34 @@ static void balance_learn(const struct nopal_session *session,
 			BALANCE_SMOOTH;
 }
 
+/* It is wanted elsewhere. */
+static void balance_again(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  const struct nopal_copy *copy)
+{
+	const struct balance_parameters *set = nopal_parameters(part);
+	const struct balance *self = nopal_state(session, part);
+	struct nopal_segment *segment = copy->segment;
+	uint64_t attempts = nopal_get(segment, part, BALANCE_ATTEMPTS);
+	uint32_t *place = balance_find(set, balance_row(set, self, segment),
+				       copy->destination->id);
+
+	if (!place || segment->done || attempts == (uint64_t)set->attempts)
+		return;
+	*place = 0;
+	nopal_set(segment, part, BALANCE_ATTEMPTS, attempts + 1);
+	nopal_segment_resend(session, part, segment);
+}
+
 static enum nopal_verdict balance_on_copy(struct nopal_session *session,
 					  const struct nopal_part *part,
 					  struct nopal_copy *copy)
 {
-	const struct balance_parameters *set = nopal_parameters(part);
-	struct nopal_segment *segment = copy->segment;
-	uint64_t attempts;
-
-	if (nopal_get(segment, part, BALANCE_DESTINATION))
+	if (nopal_get(copy->segment, part, BALANCE_DESTINATION))
 		return NOPAL_CONTINUE;
-	balance_learn(session, set, copy);
-	attempts = nopal_get(segment, part, BALANCE_ATTEMPTS);
-	if (copy->fate == NOPAL_ARRIVED || segment->done ||
-	    attempts == (uint64_t)set->attempts)
-		return NOPAL_CONTINUE;
-	nopal_set(segment, part, BALANCE_ATTEMPTS, attempts + 1);
-	nopal_segment_resend(session, part, segment);
+	balance_learn(session, nopal_parameters(part), copy);
+	if (balance_lacks(copy))
+		balance_again(session, part, copy);
 	return NOPAL_CONTINUE;
 }
 
@@ -209,8 +328,8 @@ static void balance_rest(struct nopal_session *session,
 	struct balance *self = nopal_state(session, part);
 
 	nopal_free(session, self->open);
-	self->open = NULL;
-	self->room = 0;
+	nopal_free(session, self->given);
+	*self = (struct balance){ 0 };
 }
 
 static const struct nopal_parameter balance_table[] = {
@@ -219,7 +338,7 @@ static const struct nopal_parameter balance_table[] = {
 	  .offset = offsetof(struct balance_parameters, copies),
 	  .initial = "1",
 	  .least = "1",
-	  .most = "1000000",
+	  .most = "1000",
 	  .doc = "destinations that get a message" },
 	{ .name = "memory",
 	  .unit = NOPAL_TIME,

@@ -135,11 +135,14 @@ static enum nopal_verdict fan_out_on_leave(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* It is not needed, where all are.  Where all to whom it went were removed, nobody
- * can say: in good order they get it still. */
+/* It is not needed, where all are, unless another one has taken its place.  Where all
+ * to whom it went were removed, nobody can say: in good order they get it still. */
 static void fan_out_removed(struct nopal_segment *segment,
 			    const struct nopal_part *part)
 {
+	if (nopal_get(segment, part, FAN_OUT_NEEDED) <=
+	    nopal_get(segment, part, FAN_OUT_ARRIVED) + segment->copies)
+		return;
 	fan_out_add(segment, part, FAN_OUT_NEEDED, (uint64_t)-1);
 	if (!nopal_get(segment, part, FAN_OUT_NEEDED))
 		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);

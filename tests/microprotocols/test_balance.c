@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages go to the least loaded, not all to the same one, and to another where
+ * one failed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "many.h"
+
+enum { MESSAGES = 600, SHORT = 500 };
+
+static struct many many;
+
+static void begin(const char *config, uint32_t count)
+{
+	many_open(&many, config, count, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+}
+
+/* A message each `space_ns`, then as long until all have their fates. */
+static void flow(uint32_t messages, int64_t space_ns)
+{
+	for (uint32_t i = 0; i < messages; i++) {
+		assert_int_equal(many_send_bytes(&many, SHORT, 0), 0);
+		many_run(&many, space_ns);
+	}
+	many_run(&many, NOPAL_SECOND);
+}
+
+/* Destinations that have message `number`; none of them twice. */
+static uint32_t havers(uint32_t number)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < many.count; i++) {
+		assert_true(many.end[i].seen[number] <= 1);
+		count += many.end[i].seen[number];
+	}
+	return count;
+}
+
+static void check_havers(uint32_t from, uint32_t copies)
+{
+	for (uint32_t i = from; i < many.sent; i++)
+		assert_int_equal(havers(i), copies);
+}
+
+/* ------------------------------------------------------------------- the least */
+
+static void begin_near_and_far(const char *config)
+{
+	begin(config, 3);
+	many_link(&many, 0, "delay 5ms");
+	many_link(&many, 1, "delay 20ms");
+	many_link(&many, 2, "delay 80ms");
+}
+
+/* Of each two that are drawn the nearer one: two thirds, one third, and hardly
+ * ever the farthest. */
+static void test_the_nearest_gets_most(void **state)
+{
+	(void)state;
+	begin_near_and_far(MANY_RELIABLE("fan_out {} balance {}"));
+	flow(MESSAGES, 250 * NOPAL_MILLISECOND);
+	assert_in_range(many.end[0].delivered, MESSAGES * 55 / 100,
+			MESSAGES * 80 / 100);
+	assert_in_range(many.end[1].delivered, MESSAGES * 20 / 100,
+			MESSAGES * 45 / 100);
+	assert_true(many.end[2].delivered < MESSAGES * 5 / 100);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], MESSAGES);
+	check_havers(0, 1);
+	many_close(&many);
+}
+
+/* Quicker than they come back: what is under way counts, so that the far ones
+ * share in it. */
+static void test_what_is_under_way_is_load(void **state)
+{
+	(void)state;
+	begin_near_and_far(MANY_RELIABLE("fan_out {} balance {}"));
+	flow(MESSAGES, NOPAL_MILLISECOND);
+	assert_true(many.end[2].delivered > MESSAGES * 3 / 100);
+	assert_true(many.end[0].delivered > many.end[1].delivered);
+	assert_true(many.end[1].delivered > many.end[2].delivered);
+	many_close(&many);
+}
+
+/* In no stretch of the flow does everybody run to the same one. */
+static void test_equals_share_equally(void **state)
+{
+	enum { ENDS = 4, STRETCH = 100 };
+	uint32_t had[ENDS] = { 0 };
+
+	(void)state;
+	begin(MANY_RELIABLE("fan_out {} balance {}"), ENDS);
+	for (int stretch = 0; stretch < 6; stretch++) {
+		flow(STRETCH, 2 * NOPAL_MILLISECOND);
+		for (int i = 0; i < ENDS; i++) {
+			assert_in_range(many.end[i].delivered - had[i],
+					STRETCH / ENDS / 3, STRETCH / 2);
+			had[i] = many.end[i].delivered;
+		}
+	}
+	for (int i = 0; i < ENDS; i++)
+		assert_in_range(had[i], MESSAGES / ENDS * 7 / 10,
+				MESSAGES / ENDS * 13 / 10);
+	many_close(&many);
+}
+
+/* ------------------------------------------------------------- what is known ages */
+
+/* The far one comes near, and nobody knows until it is tried again: how many of
+ * the messages after that go there. */
+static uint32_t after_it_came_near(const char *config)
+{
+	uint32_t had;
+
+	begin_near_and_far(config);
+	flow(MESSAGES, 50 * NOPAL_MILLISECOND);
+	had = many.end[2].delivered;
+	assert_true(had < MESSAGES * 15 / 100);
+	many_link(&many, 2, "delay 1ms");
+	flow(MESSAGES, 50 * NOPAL_MILLISECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 2 * MESSAGES);
+	had = many.end[2].delivered - had;
+	many_close(&many);
+	return had;
+}
+
+static void test_who_was_slow_is_tried_again(void **state)
+{
+	uint32_t quick, never;
+
+	(void)state;
+	quick = after_it_came_near(
+		MANY_RELIABLE("fan_out {} balance { memory = 1s }"));
+	never = after_it_came_near(
+		MANY_RELIABLE("fan_out {} balance { memory = 1000s }"));
+	assert_true(quick > MESSAGES / 3);
+	assert_true(never < MESSAGES / 20);
+}
+
+/* ------------------------------------------------------------------ who failed */
+
+/* All that went to one that died goes to another. */
+static void test_nothing_is_lost_with_one_that_died(void **state)
+{
+	(void)state;
+	begin(MANY_RELIABLE("fan_out {} balance {}"), 3);
+	flow(30, 5 * NOPAL_MILLISECOND);
+	many_cut(&many, 1);
+	flow(30, 5 * NOPAL_MILLISECOND);
+	many_run(&many, 200 * NOPAL_SECOND);
+	flow(30, 5 * NOPAL_MILLISECOND);
+	assert_int_equal(many.end[1].ended, 1);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 90);
+	check_havers(0, 1);
+	many_close(&many);
+}
+
+static void test_attempts_end(void **state)
+{
+	(void)state;
+	begin(MANY_RELIABLE("fan_out {} balance { attempts = 0 }"), 4);
+	many_cut(&many, 0);
+	flow(60, NOPAL_MILLISECOND);
+	many_run(&many, 200 * NOPAL_SECOND);
+	assert_true(many.fates[NOPAL_UNKNOWN] > 5);
+	assert_int_equal(many.fates[NOPAL_ARRIVED] + many.fates[NOPAL_UNKNOWN],
+			 60);
+	for (uint32_t i = 0; i < 60; i++)
+		assert_int_equal(havers(i), many.fate[i] == NOPAL_ARRIVED);
+	many_close(&many);
+}
+
+static void test_what_the_removed_had_goes_to_others(void **state)
+{
+	(void)state;
+	begin(MANY_RELIABLE("fan_out {} balance {}"), 3);
+	many_cut(&many, 0);
+	for (int i = 0; i < 30; i++)
+		many_send(&many);
+	many_run(&many, 15 * NOPAL_MILLISECOND);
+	nopal_destination_remove(many.group, 1, true);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 30);
+	assert_int_equal(many.end[1].delivered + many.end[2].delivered, 30);
+	many_close(&many);
+}
+
+/* Nobody can say whether it arrived: so it does not go to others as well. */
+static void test_the_unknown_is_not_repeated(void **state)
+{
+	(void)state;
+	begin(MANY_PLAIN("fan_out {} balance { copies = 2 }"), 4);
+	flow(50, NOPAL_MILLISECOND);
+	assert_int_equal(many.fates[NOPAL_UNKNOWN], 50);
+	check_havers(0, 2);
+	many_close(&many);
+}
+
+/* -------------------------------------------------------------- several at once */
+
+static uint32_t had_it[MANY_MESSAGES];
+
+static void note_who_has_it(struct many *all, uint32_t message)
+{
+	(void)all;
+	had_it[message] = havers(message);
+}
+
+static void test_so_many_of_those_that_were_chosen(void **state)
+{
+	(void)state;
+	begin(MANY_RELIABLE("fan_out { acks = 2 } balance { copies = 3 }"), 5);
+	many.on_fate = note_who_has_it;
+	flow(100, 5 * NOPAL_MILLISECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 100);
+	check_havers(0, 3);
+	for (int i = 0; i < 100; i++)
+		assert_in_range(had_it[i], 2, 3);
+	many_close(&many);
+}
+
+/* In the place of each that died comes one that did not have the message: two
+ * acks are two destinations. */
+static void test_no_one_is_counted_twice(void **state)
+{
+	(void)state;
+	begin(MANY_RELIABLE("fan_out { acks = 2 } balance { copies = 2 }"), 4);
+	many.on_fate = note_who_has_it;
+	many_cut(&many, 1);
+	many_cut(&many, 3);
+	flow(60, 5 * NOPAL_MILLISECOND);
+	many_run(&many, 200 * NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 60);
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(had_it[i], 2);
+	assert_int_equal(many.end[0].delivered, 60);
+	assert_int_equal(many.end[2].delivered, 60);
+	many_close(&many);
+}
+
+static void test_who_is_named_gets_it_whatever_its_load(void **state)
+{
+	(void)state;
+	begin_near_and_far(MANY_RELIABLE("fan_out {} balance {}"));
+	for (int i = 0; i < 20; i++)
+		many_send_bytes(&many, 0, 3);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.end[2].delivered, 20);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	many_close(&many);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_nearest_gets_most),
+		cmocka_unit_test(test_what_is_under_way_is_load),
+		cmocka_unit_test(test_equals_share_equally),
+		cmocka_unit_test(test_who_was_slow_is_tried_again),
+		cmocka_unit_test(test_nothing_is_lost_with_one_that_died),
+		cmocka_unit_test(test_attempts_end),
+		cmocka_unit_test(test_what_the_removed_had_goes_to_others),
+		cmocka_unit_test(test_the_unknown_is_not_repeated),
+		cmocka_unit_test(test_so_many_of_those_that_were_chosen),
+		cmocka_unit_test(test_no_one_is_counted_twice),
+		cmocka_unit_test(test_who_is_named_gets_it_whatever_its_load),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
