@@ -287,9 +287,10 @@ static inline void many_listen(struct many *many, uint32_t index)
 			 0);
 }
 
-/* Listeners and a group without any destination. */
-static inline void many_prepare(struct many *many, const char *config,
-				uint32_t count, const char *link, uint64_t seed)
+/* Listeners and a group without any destination; takes over the plan. */
+static inline void many_prepare_plan(struct many *many, struct nopal_plan *plan,
+				     uint32_t count, const char *link,
+				     uint64_t seed)
 {
 	static const struct nopal_callbacks callbacks = {
 		.opened = many_on_opened,
@@ -304,7 +305,7 @@ static inline void many_prepare(struct many *many, const char *config,
 	memset(many, 0, offsetof(struct many, end));
 	memset(many->end, 0, count * sizeof(many->end[0]));
 	many->count = count;
-	many->plan = many_plan(config);
+	many->plan = plan;
 	assert_non_null(many->plan);
 	many->world = nopal_sim_new(seed);
 	many_parse(link, &forward, &reverse);
@@ -316,6 +317,12 @@ static inline void many_prepare(struct many *many, const char *config,
 	many->group =
 		nopal_group_open(many->endpoint, many->plan, &callbacks, many);
 	assert_non_null(many->group);
+}
+
+static inline void many_prepare(struct many *many, const char *config,
+				uint32_t count, const char *link, uint64_t seed)
+{
+	many_prepare_plan(many, many_plan(config), count, link, seed);
 }
 
 static inline void many_run(struct many *many, int64_t for_ns)
