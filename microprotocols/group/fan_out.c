@@ -148,6 +148,14 @@ static void fan_out_removed(struct nopal_segment *segment,
 		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
 }
 
+/* What never opened has got nothing, unless it was removed in good order: it may open
+ * yet. */
+static bool fan_out_may_have_it(const struct nopal_copy *copy)
+{
+	return copy->fate == NOPAL_UNKNOWN &&
+	       (copy->destination->open || copy->destination->removed);
+}
+
 static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
 					  const struct nopal_part *part,
 					  struct nopal_copy *copy)
@@ -159,7 +167,7 @@ static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
 		fan_out_add(segment, part, FAN_OUT_ARRIVED, 1);
 	else if (copy->destination->removed && !set->acks)
 		fan_out_removed(segment, part);
-	else if (copy->fate == NOPAL_UNKNOWN && copy->destination->open)
+	else if (fan_out_may_have_it(copy))
 		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
 	fan_out_judge(session, part, segment);
 	return NOPAL_CONTINUE;

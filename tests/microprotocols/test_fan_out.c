@@ -219,6 +219,28 @@ static void test_who_was_removed_is_not_waited_for(void **state)
 	check_removed(MANY_RELIABLE("fan_out { acks = 3 }"), NOPAL_UNKNOWN);
 }
 
+/* It was removed in good order before it opened, and gets the message all the same. */
+static void test_who_was_removed_early_may_get_it(void **state)
+{
+	(void)state;
+	many_prepare(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 2,
+		     "delay 10ms", 1);
+	many_link(&many, 1, "delay 300ms");
+	many_add(&many, 0);
+	many_add(&many, 1);
+	many_run(&many, 200 * NOPAL_MILLISECOND);
+	many_send(&many);
+	many_run(&many, 100 * NOPAL_MILLISECOND);
+	nopal_destination_remove(many.group, 2, false);
+	assert_int_equal(many.end[1].opened, 0);
+	assert_int_equal(many.fate_count[0], 1);
+	assert_int_equal(many.fate[0], NOPAL_UNKNOWN);
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many.end[1].delivered, 1);
+	assert_int_equal(many.fate_count[0], 1);
+	many_close(&many);
+}
+
 static void test_of_all_removed_nobody_can_say(void **state)
 {
 	(void)state;
@@ -353,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_without_acks_nobody_can_say),
 		cmocka_unit_test(test_one_alone_is_enough_where_it_is_named),
 		cmocka_unit_test(test_who_was_removed_is_not_waited_for),
+		cmocka_unit_test(test_who_was_removed_early_may_get_it),
 		cmocka_unit_test(test_of_all_removed_nobody_can_say),
 		cmocka_unit_test(test_a_group_without_destinations),
 		cmocka_unit_test(test_a_slow_one_leaves),
