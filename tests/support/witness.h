@@ -29,6 +29,7 @@ static struct witness {
 	uint32_t acks;	  /* as fan_out's */
 	uint64_t members; /* by id: who is to get what is sent now */
 	bool members_known;
+	bool may_wait; /* at a destination, for one before it that was lost */
 	unsigned violations;
 	char violation[256]; /* the first one */
 	uint64_t copies;
@@ -52,7 +53,7 @@ static void witness_begin(struct many *many, uint32_t acks)
 	witness.acks = acks;
 	witness.members = 0;
 	witness.violations = 0;
-	witness.members_known = false;
+	witness.members_known = witness.may_wait = false;
 }
 
 static void witness_wants(bool kept, const char *rule, uint32_t message)
@@ -191,7 +192,7 @@ static enum nopal_verdict witness_on_copy(struct nopal_session *session,
 	(void)session;
 	witness_wants(!(told >> copy->destination->id & 1),
 		      "a copy's second fate", number);
-	if (copy->fate == NOPAL_ARRIVED)
+	if (copy->fate == NOPAL_ARRIVED && !witness.may_wait)
 		witness_wants(end && end->seen[number] == 1,
 			      "it is said to have what it has not", number);
 	witness_files(of, copy, end);

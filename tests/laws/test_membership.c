@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Destinations come and go, in good order and at once, while messages are under way
+ * through loss, duplicates, reordering and cuts.  A message is for those that are
+ * members when it leaves; its fate is told once, with the copy that decides it; who
+ * stays to the end has all that was sent while it was there.  The same seed does the
+ * same.  Prints how many messages, joins and leaves, and violations.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "witness.h"
+
+enum { SEEDS = 200, HOSTS = 6, STEPS = 150, ID_MOST = 63 };
+
+static struct many many;
+
+/* What the law knows of each host's present life as a member. */
+static struct life {
+	bool member; /* told to join, not told to go, and has not ended */
+	uint32_t from_message;
+} life[HOSTS];
+
+static struct tally {
+	uint64_t messages, joins, leaves, fates[3];
+	unsigned violations;
+} tally;
+
+static uint64_t random_state;
+
+static uint32_t draw(uint32_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (uint32_t)(random_state % below);
+}
+
+/* ------------------------------------------------------------------- members */
+
+static void members_note(void)
+{
+	witness.members = 0;
+	for (uint32_t i = 0; i < HOSTS; i++) {
+		if (many.end[i].ended)
+			life[i].member = false;
+		if (life[i].member)
+			witness.members |= UINT64_C(1) << many.end[i].id;
+	}
+	witness.members_known = many.opened != 0;
+}
+
+/* A host that is no member any more comes again under another id: what it had in
+ * its last life is checked and forgotten. */
+static void join(void)
+{
+	uint32_t i = draw(HOSTS);
+	struct many_end *end = &many.end[i];
+	int64_t old = end->id, id;
+
+	if (life[i].member || (old && !end->ended) ||
+	    (old && end->session)) /* it has not heard of its end */
+		return;
+	id = many_add(&many, i);
+	assert_true(id > 0 && id <= ID_MOST);
+	end->opened = end->ended = 0;
+	end->delivered = end->newest = 0;
+	life[i] = (struct life){ .member = true, .from_message = many.sent };
+	tally.joins++;
+}
+
+static void leave(bool at_once)
+{
+	uint32_t i = draw(HOSTS);
+
+	if (!life[i].member)
+		return;
+	life[i].member = false;
+	assert_int_equal(nopal_destination_remove(
+				 many.group, (uint32_t)many.end[i].id, at_once),
+			 0);
+	tally.leaves++;
+}
+
+static void cut(void)
+{
+	many_cut(&many, draw(HOSTS));
+}
+
+static void mend(void)
+{
+	for (uint32_t i = 0; i < HOSTS; i++)
+		many_link(&many, i, "delay 10ms 5ms loss 5% duplicate 3%");
+}
+
+static void send_one(void)
+{
+	uint32_t i = draw(HOSTS), number = many.sent;
+	uint64_t to = 0;
+
+	members_note();
+	if (draw(8) == 0 && life[i].member)
+		to = (uint64_t)many.end[i].id;
+	assert_int_equal(many_send_bytes(&many, draw(9000), to), 0);
+	witness_check(number);
+}
+
+/* --------------------------------------------------------------------- a run */
+
+static void step(void)
+{
+	members_note();
+	switch (draw(12)) {
+	case 0:
+	case 1:
+		join();
+		break;
+	case 2:
+		leave(false);
+		break;
+	case 3:
+		leave(true);
+		break;
+	case 4:
+		if (draw(4) == 0)
+			cut();
+		break;
+	case 5:
+		mend();
+		break;
+	default:
+		send_one();
+	}
+	many_run(&many, draw(40) * NOPAL_MILLISECOND);
+}
+
+static void begin(struct nopal_plan *plan, uint32_t acks, uint64_t seed)
+{
+	random_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	many_prepare_plan(&many, nopal_plan_ref(plan), HOSTS, "delay 10ms",
+			  seed);
+	nopal_trace_start(many.world, NULL, NOPAL_TRACE_EVENTS);
+	witness_begin(&many, acks);
+	witness.may_wait = true;
+	memset(life, 0, sizeof(life));
+	mend();
+	for (int i = 0; i < HOSTS; i++)
+		join();
+}
+
+static void check(void)
+{
+	for (uint32_t m = 0; m < many.sent; m++) {
+		witness_wants(many.fate_count[m] == 1, "one fate", m);
+		tally.fates[many.fate[m]]++;
+	}
+	for (uint32_t i = 0; i < HOSTS; i++) {
+		witness_wants(many.end[i].wrong == 0, "other bytes", i);
+		witness_wants(many.end[i].late == 0, "out of order", i);
+		for (uint32_t m = 0; m < many.sent; m++)
+			witness_wants(many.end[i].seen[m] <= 1, "twice", m);
+	}
+}
+
+/* Who is a member at the end has all that was for it. */
+static void check_members(void)
+{
+	members_note();
+	for (uint32_t i = 0; i < HOSTS; i++)
+		for (uint32_t m = life[i].from_message; m < many.sent; m++)
+			if (life[i].member && !witness.message[m].named)
+				witness_wants(many.end[i].seen[m] == 1,
+					      "a member has not got it", m);
+}
+
+static uint64_t run(struct nopal_plan *plan, uint32_t acks, uint64_t seed)
+{
+	uint64_t hash;
+
+	begin(plan, acks, seed);
+	for (int i = 0; i < STEPS && many.group; i++)
+		step();
+	mend();
+	many_run(&many, 100 * NOPAL_SECOND);
+	check_members();
+	if (many.group)
+		nopal_session_close(many.group);
+	many_run(&many, 200 * NOPAL_SECOND);
+	witness_wants(many.ended == 1, "one end", 0);
+	check();
+	tally.messages += many.sent;
+	tally.violations += witness.violations;
+	if (witness.violations)
+		printf("acks %u, seed %llu: %s\n", acks,
+		       (unsigned long long)seed, witness.violation);
+	hash = nopal_trace_hash(many.world);
+	many_close(&many);
+	return hash;
+}
+
+static struct nopal_plan *plan_with(uint32_t acks)
+{
+	char group[64], config[1024];
+
+	snprintf(group, sizeof(group), "fan_out { acks = %u } a_witness {}",
+		 acks);
+	snprintf(config, sizeof(config), MANY_RELIABLE("%s"), group);
+	return many_plan(config);
+}
+
+static void test_members_come_and_go(void **state)
+{
+	struct nopal_plan *plan[] = { plan_with(0), plan_with(1),
+				      plan_with(2) };
+	const uint32_t plans = sizeof(plan) / sizeof(plan[0]);
+
+	(void)state;
+	for (uint32_t seed = 1; seed <= SEEDS; seed++) {
+		uint32_t acks = seed % plans;
+		uint64_t hash = run(plan[acks], acks, seed);
+
+		if (seed <= SEEDS / 10)
+			assert_true(run(plan[acks], acks, seed) == hash);
+	}
+	printf("%llu messages, %llu joins, %llu leaves, %llu copies: "
+	       "%llu arrived, %llu missing, %llu unknown; %u violations\n",
+	       (unsigned long long)tally.messages,
+	       (unsigned long long)tally.joins,
+	       (unsigned long long)tally.leaves,
+	       (unsigned long long)witness.copies,
+	       (unsigned long long)tally.fates[NOPAL_ARRIVED],
+	       (unsigned long long)tally.fates[NOPAL_MISSING],
+	       (unsigned long long)tally.fates[NOPAL_UNKNOWN],
+	       tally.violations);
+	assert_int_equal(tally.violations, 0);
+	for (uint32_t i = 0; i < plans; i++)
+		nopal_plan_unref(plan[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_members_come_and_go),
+	};
+
+	witness_enter();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
