@@ -61,6 +61,35 @@ static void test_payload_is_stored_once(void **state)
 	many_close(&many);
 }
 
+/* Each has what all have, and the bytes are there once. */
+static void test_a_thousand_destinations(void **state)
+{
+	enum { THOUSAND = 1000, BYTES = 100000 };
+	struct nopal_buffer *buffer = nopal_buffer_new(BYTES);
+
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), THOUSAND, "delay 10ms",
+		  1);
+	many_run(&many, NOPAL_SECOND);
+	many_write(0, (char *)nopal_buffer_bytes(buffer), BYTES);
+	many.length[0] = BYTES;
+	assert_int_equal(nopal_send_buffer(many.group, buffer, 0, BYTES, 0), 0);
+	many.sent++;
+	assert_true(buffer->references >= THOUSAND);
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(buffer->references, 1);
+	nopal_buffer_unref(buffer);
+	assert_int_equal(many.fate[0], NOPAL_ARRIVED);
+	for (uint32_t i = 0; i < THOUSAND; i++) {
+		assert_int_equal(many.end[i].delivered, 1);
+		assert_int_equal(many.end[i].wrong, 0);
+	}
+	nopal_session_close(many.group);
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
+	many_close(&many);
+}
+
 static void test_one_alone_is_spoken_to(void **state)
 {
 	(void)state;
@@ -279,6 +308,7 @@ int main(void)
 		cmocka_unit_test(
 			test_what_is_sent_at_once_waits_for_the_opening),
 		cmocka_unit_test(test_payload_is_stored_once),
+		cmocka_unit_test(test_a_thousand_destinations),
 		cmocka_unit_test(test_one_alone_is_spoken_to),
 		cmocka_unit_test(test_answers_say_whose_they_are),
 		cmocka_unit_test(test_who_comes_later_gets_what_is_sent_later),
