@@ -95,7 +95,9 @@ void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 	group->chosen = true;
 	group->choice_count =
 		count < group->choice_room ? count : group->choice_room;
-	memcpy(group->choice, indices, group->choice_count * sizeof(*indices));
+	if (group->choice_count)
+		memcpy(group->choice, indices,
+		       group->choice_count * sizeof(*indices));
 }
 
 /* Whoever is leaving, or has ended, is not spoken to by name either. */

@@ -25,8 +25,8 @@
  *            attempts (default 8): how often a message is given to others in place
  *            of those who did not get it.
  *
- * Load is the smoothed time from departure to the fate of a copy, once for each
- * that is under way, doubled for each loss of late.  What the application sends to
+ * Load is the smoothed time from departure to arrival of a copy, once for each that
+ * is under way, doubled for each loss of late.  What the application sends to
  * one by name goes there, whatever its load.
  */
 #include <string.h>
@@ -53,6 +53,8 @@ enum {
 	BALANCE_AGES_MOST = 32,
 	BALANCE_ROWS = 16, /* at first */
 };
+/* Of whom nothing is known, or who is near: what losses are multiplied with. */
+#define BALANCE_LEAST_NS NOPAL_MILLISECOND
 
 struct balance {
 	uint32_t *open; /* indices of those that may be drawn */
@@ -89,7 +91,7 @@ static uint64_t balance_load(const struct nopal_session *session,
 	const uint64_t *note = destination->note;
 
 	balance_age(session, set, destination);
-	return nopal_scale(note[BALANCE_TIME_NS] + 1,
+	return nopal_scale(note[BALANCE_TIME_NS] + BALANCE_LEAST_NS,
 			   (note[BALANCE_UNDER_WAY] + 1)
 				   << (note[BALANCE_LOSSES] / BALANCE_ONE),
 			   1);
@@ -237,7 +239,8 @@ static void balance_choose(struct nopal_session *session,
 
 	for (; left && (wanted = balance_find(set, row, 0)); left--)
 		*wanted = balance_take(session, set, self, left);
-	nopal_copies_choose(session, self->open + left, count - left);
+	nopal_copies_choose(session, count ? self->open + left : NULL,
+			    count - left);
 }
 
 static enum nopal_verdict balance_on_send(struct nopal_session *session,
@@ -266,7 +269,8 @@ static bool balance_lacks(const struct nopal_copy *copy)
 	return copy->fate == NOPAL_MISSING;
 }
 
-/* Of a message that left again, nobody knows when this copy did. */
+/* How long it took to fail says nothing of how quick it is: who refuses at once would
+ * draw all.  Of a message that left again, nobody knows when this copy did. */
 static void balance_learn(const struct nopal_session *session,
 			  const struct balance_parameters *set,
 			  const struct nopal_copy *copy)
@@ -278,8 +282,11 @@ static void balance_learn(const struct nopal_session *session,
 	note[BALANCE_AS_OF_NS] = (uint64_t)session->now_ns;
 	if (note[BALANCE_UNDER_WAY])
 		note[BALANCE_UNDER_WAY]--;
-	if (balance_lacks(copy) && note[BALANCE_LOSSES] < BALANCE_LOSSES_MOST)
-		note[BALANCE_LOSSES] += BALANCE_ONE;
+	if (balance_lacks(copy)) {
+		if (note[BALANCE_LOSSES] < BALANCE_LOSSES_MOST)
+			note[BALANCE_LOSSES] += BALANCE_ONE;
+		return;
+	}
 	if (copy->segment->departures > 1)
 		return;
 	if (note[BALANCE_TIME_NS] == 0)
@@ -360,7 +367,7 @@ static const struct nopal_parameter balance_table[] = {
 
 static const struct nopal_binding balance_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, balance_on_send, .after = "fan_out"),
-	NOPAL_ON(COPY_DONE, balance_on_copy, .before = "fan_out"),
+	NOPAL_ON(COPY_DONE, balance_on_copy),
 	{ 0 },
 };
 

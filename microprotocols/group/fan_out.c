@@ -135,14 +135,11 @@ static enum nopal_verdict fan_out_on_leave(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* It is not needed, where all are, unless another one has taken its place.  Where all
- * to whom it went were removed, nobody can say: in good order they get it still. */
+/* It is not needed, where all are.  Where all to whom it went were removed, nobody can
+ * say: in good order they get it still. */
 static void fan_out_removed(struct nopal_segment *segment,
 			    const struct nopal_part *part)
 {
-	if (nopal_get(segment, part, FAN_OUT_NEEDED) <=
-	    nopal_get(segment, part, FAN_OUT_ARRIVED) + segment->copies)
-		return;
 	fan_out_add(segment, part, FAN_OUT_NEEDED, (uint64_t)-1);
 	if (!nopal_get(segment, part, FAN_OUT_NEEDED))
 		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
@@ -156,6 +153,7 @@ static bool fan_out_may_have_it(const struct nopal_copy *copy)
 	       (copy->destination->open || copy->destination->removed);
 }
 
+/* Before anybody gives it to others in place of this one. */
 static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
 					  const struct nopal_part *part,
 					  struct nopal_copy *copy)
@@ -163,13 +161,21 @@ static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
 	const struct fan_out_parameters *set = nopal_parameters(part);
 	struct nopal_segment *segment = copy->segment;
 
+	(void)session;
 	if (copy->fate == NOPAL_ARRIVED)
 		fan_out_add(segment, part, FAN_OUT_ARRIVED, 1);
 	else if (copy->destination->removed && !set->acks)
 		fan_out_removed(segment, part);
 	else if (fan_out_may_have_it(copy))
 		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
-	fan_out_judge(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict fan_out_on_counted(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_copy *copy)
+{
+	fan_out_judge(session, part, copy->segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -202,7 +208,8 @@ static const struct nopal_parameter fan_out_table[] = {
 static const struct nopal_binding fan_out_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, fan_out_on_send),
 	NOPAL_ON(COPIES_LEAVE, fan_out_on_leave),
-	NOPAL_ON(COPY_DONE, fan_out_on_copy),
+	NOPAL_ON(COPY_DONE, fan_out_on_copy, .before = "destination_choice"),
+	NOPAL_ON(COPY_DONE, fan_out_on_counted, .after = "destination_choice"),
 	{ 0 },
 };
 

@@ -160,6 +160,37 @@ static void test_nothing_is_lost_with_one_that_died(void **state)
 	many_close(&many);
 }
 
+/* A destination whose budget is used up refuses what it is given. */
+static void test_what_one_refuses_goes_to_another(void **state)
+{
+	const struct nopal_budget nothing = { .bytes = 1 };
+	struct nopal_destination_info infos[4];
+
+	(void)state;
+	begin(MANY_RELIABLE("fan_out { acks = 2 } balance { copies = 2 }"), 4);
+	assert_int_equal(nopal_destinations(many.group, infos, 4), 4);
+	nopal_session_set_budget(
+		(struct nopal_session *)(uintptr_t)infos[1].session, &nothing);
+	flow(60, 5 * NOPAL_MILLISECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 60);
+	assert_int_equal(many.end[1].delivered, 0);
+	check_havers(0, 2);
+	many_close(&many);
+}
+
+static void test_nobody_is_there(void **state)
+{
+	(void)state;
+	begin(MANY_RELIABLE("fan_out {} balance {}"), 1);
+	nopal_destination_remove(many.group, 1, false);
+	many_send(&many);
+	assert_int_equal(many.fate[0], NOPAL_MISSING);
+	many_run(&many, NOPAL_SECOND);
+	many_send(&many);
+	assert_int_equal(many.fates[NOPAL_MISSING], 2);
+	many_close(&many);
+}
+
 static void test_attempts_end(void **state)
 {
 	(void)state;
@@ -263,6 +294,8 @@ int main(void)
 		cmocka_unit_test(test_equals_share_equally),
 		cmocka_unit_test(test_who_was_slow_is_tried_again),
 		cmocka_unit_test(test_nothing_is_lost_with_one_that_died),
+		cmocka_unit_test(test_what_one_refuses_goes_to_another),
+		cmocka_unit_test(test_nobody_is_there),
 		cmocka_unit_test(test_attempts_end),
 		cmocka_unit_test(test_what_the_removed_had_goes_to_others),
 		cmocka_unit_test(test_the_unknown_is_not_repeated),

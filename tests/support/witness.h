@@ -136,18 +136,21 @@ static enum nopal_verdict witness_on_leave(struct nopal_session *session,
 {
 	uint32_t number = (uint32_t)segment->message->cookie;
 	struct witness_message *of = &witness.message[number];
+	uint32_t settled;
 
 	(void)session;
 	nopal_set(segment, part, WITNESS_MESSAGE, number + 1);
 	of->named = nopal_get(segment, part, WITNESS_DESTINATION) != 0;
-	of->given += segment->copies;
+	settled = witness_count(of->arrived | of->unknown | of->missing |
+				of->removed);
+	witness.copies += segment->copies + settled - of->given;
+	of->given = segment->copies + settled;
 	of->left = true;
 	if (number >= witness.used)
 		witness.used = number + 1;
 	if (witness.members_known && !of->named)
 		witness_wants(segment->copies == witness_count(witness.members),
 			      "not for those that are members", number);
-	witness.copies += segment->copies;
 	return NOPAL_CONTINUE;
 }
 
