@@ -84,24 +84,41 @@ void nopal_destination_break(struct nopal_session *session, uint32_t index,
 	nopal__session_end(member, end, text);
 }
 
+/* Room for a choice among all; NULL: out of memory. */
+static uint32_t *choice_of(struct nopal_group *group)
+{
+	uint32_t room = group->choice_at + group->count;
+	uint32_t *grown = group->choice;
+
+	if (room > group->choice_room)
+		grown = realloc(group->choice, room * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	group->choice = grown;
+	if (room > group->choice_room)
+		group->choice_room = room;
+	return grown + group->choice_at;
+}
+
 void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 			 uint32_t count)
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_group *group = core->group;
+	uint32_t *choice;
 
 	if (!core->is_group)
 		return; /* to the only one */
+	choice = choice_of(group);
 	group->chosen = true;
-	group->choice_count =
-		count < group->choice_room ? count : group->choice_room;
-	if (group->choice_count)
-		memcpy(group->choice, indices,
-		       group->choice_count * sizeof(*indices));
+	group->choice_count = 0;
+	for (uint32_t i = 0; choice && i < count && i < group->count; i++)
+		choice[group->choice_count++] = indices[i];
 }
 
 /* Whoever is leaving, or has ended, is not spoken to by name either. */
-static uint32_t choose_one(const struct nopal_core *core, uint64_t id)
+static uint32_t choose_one(const struct nopal_core *core, uint64_t id,
+			   uint32_t *choice)
 {
 	struct nopal_group *group = core->group;
 	uint32_t index = member_find(core, id);
@@ -110,7 +127,7 @@ static uint32_t choose_one(const struct nopal_core *core, uint64_t id)
 	if (index == group->count)
 		return 0;
 	one = group->member[index]->destination;
-	group->choice[0] = index;
+	choice[0] = index;
 	return !one->removed && !one->ended;
 }
 
@@ -120,26 +137,24 @@ static uint32_t choose(struct nopal_core *core,
 {
 	struct nopal_group *group = core->group;
 	uint64_t id = segment->attribute[nopal__plan(core)->destination_slot];
+	uint32_t *choice;
 
 	if (!core->is_group)
 		return 1;
-	if (id) {
-		group->choice_count = choose_one(core, id);
+	choice = choice_of(group);
+	if (!choice) {
+		group->choice_count = 0;
+	} else if (id) {
+		group->choice_count = choose_one(core, id, choice);
 	} else if (!group->chosen) {
 		group->choice_count = 0;
 		for (uint32_t i = 0; i < group->count; i++)
 			if (nopal_destination_takes(
 				    group->member[i]->destination))
-				group->choice[group->choice_count++] = i;
+				choice[group->choice_count++] = i;
 	}
 	group->chosen = false;
 	return group->choice_count;
-}
-
-static struct nopal_core *chosen_at(const struct nopal_core *core, uint32_t i)
-{
-	return core->is_group ? core->group->member[core->group->choice[i]]
-			      : core->below;
 }
 
 static void copy_settle(struct nopal_core *member,
@@ -174,6 +189,19 @@ static void copy_give(struct nopal_core *member, struct nopal_segment *segment,
 		copy_settle(member, segment, NOPAL_MISSING);
 }
 
+static void copies_give(struct nopal_core *core, struct nopal_segment *segment,
+			uint32_t count, bool counted)
+{
+	struct nopal_group *group = core->group;
+	uint32_t at = group->choice_at;
+
+	group->choice_at += count;
+	for (uint32_t i = 0; i < count; i++)
+		copy_give(group->member[group->choice[at + i]], segment,
+			  counted);
+	group->choice_at = at;
+}
+
 /* Nobody joins or leaves meanwhile: those that end are freed with the turn. */
 void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
 {
@@ -184,8 +212,10 @@ void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
 		segment->copies += count;
 		nopal_raise_COPIES_LEAVE(&core->session, segment);
 	}
-	for (uint32_t i = 0; i < count; i++)
-		copy_give(chosen_at(core, i), segment, counted);
+	if (core->is_group)
+		copies_give(core, segment, count, counted);
+	else
+		copy_give(core->below, segment, counted);
 }
 
 void nopal__copy_done(struct nopal_core *member,
@@ -301,19 +331,14 @@ static bool room_for_one(struct nopal_group *group)
 {
 	uint32_t room = group->room ? group->room * 2 : 8;
 	struct nopal_core **member;
-	uint32_t *choice;
 
 	if (group->count < group->room)
 		return true;
 	member = realloc(group->member, room * sizeof(struct nopal_core *));
-	if (member)
-		group->member = member;
-	choice = realloc(group->choice, room * sizeof(*choice));
-	if (choice)
-		group->choice = choice;
-	if (!member || !choice)
+	if (!member)
 		return false;
-	group->room = group->choice_room = room;
+	group->member = member;
+	group->room = room;
 	return true;
 }
 

@@ -17,9 +17,11 @@ struct nopal_group {
 	uint32_t count, room;
 	uint32_t ids;
 	struct nopal_counters gone; /* datagrams of those that have ended */
-	/* of the segment that leaves now, indices; all where nobody has chosen */
+	/* of the segment that leaves now, indices; all where nobody has chosen.
+	 * While copies are given, one may leave again: its choice lies behind that
+	 * of the one before. */
 	uint32_t *choice;
-	uint32_t choice_count, choice_room;
+	uint32_t choice_at, choice_count, choice_room;
 	bool chosen;
 };
 
