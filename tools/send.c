@@ -15,19 +15,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "feed.h"
 #include "loop.h"
 #include "microprotocol.h"
-#include "pace.h"
 #include "progress.h"
 #include "send_words.h"
-#include "source.h"
 #include "tool.h"
-#include "transfer.h"
 
-enum {
-	SEND_BURST_CHUNKS = 2,
-	SEND_TEXT_ROOM = 4096, /* a diff of compositions is long */
-};
+enum { SEND_TEXT_ROOM = 4096 }; /* a diff of compositions is long */
 #define SEND_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)
 #define SEND_OFFER_FOR_NS   (60 * NOPAL_SECOND)
 #define SEND_PING_NS	    (5 * NOPAL_SECOND)
@@ -56,15 +51,9 @@ struct sender {
 	enum send_state state;
 	enum tool_exit exit;
 	bool interrupted, over;
-	struct source source;
-	char error[TRANSFER_TEXT_ROOM];
-	uint64_t offset; /* bytes that the session took */
+	struct feed feed;
 	uint64_t check_to, check_hash;
-	uint32_t chunk_bytes;
-	struct nopal_buffer *chunk; /* read, and not taken yet */
-	uint32_t chunk_length;
 	int64_t offered_ns, heard_ns;
-	struct pace pace;
 	struct loop_event *step, *paced, *again, *ping;
 };
 
@@ -81,15 +70,12 @@ static int64_t send_now(const struct sender *sender)
 static void send_file_over(struct sender *sender, const char *error)
 {
 	sender->file.error = error;
-	sender->file.bytes = sender->offset;
+	sender->file.bytes = sender->feed.offset;
 	if (error)
 		sender->exit = TOOL_FAILED;
 	sender->file.transport = nopal_endpoint_transport(sender->endpoint);
 	progress_end(&sender->progress, &sender->file, send_now(sender));
-	source_close(&sender->source);
-	if (sender->chunk)
-		nopal_buffer_free(sender->chunk);
-	sender->chunk = NULL;
+	feed_close(&sender->feed);
 	loop_event_stop(sender->step);
 	loop_event_stop(sender->paced);
 	sender->at++;
@@ -102,24 +88,18 @@ static void send_file_fails(struct sender *sender)
 	struct transfer_note note = { .type = TRANSFER_ABORT,
 				      .file = (uint32_t)sender->at };
 
-	snprintf(note.text, sizeof(note.text), "%s", sender->error);
+	snprintf(note.text, sizeof(note.text), "%s", sender->feed.error);
 	transfer_say(&sender->out, &note);
-	send_file_over(sender, sender->error);
+	send_file_over(sender, sender->feed.error);
 }
 
 /* ------------------------------------------------------------------ offering */
 
 static void send_offer(struct sender *sender)
 {
-	struct transfer_note note = {
-		.type = TRANSFER_OFFER,
-		.file = (uint32_t)sender->at,
-		.size = sender->source.size,
-		.mtime_ns = sender->source.mtime_ns,
-	};
+	struct transfer_note note;
 
-	snprintf(note.text, sizeof(note.text), "%s", sender->source.name);
-	note.id = transfer_id(note.text, note.size, note.mtime_ns);
+	feed_offer(&sender->feed, &note);
 	sender->state = SEND_OFFERED;
 	transfer_say(&sender->out, &note);
 }
@@ -151,15 +131,14 @@ static void send_next_file(struct sender *sender)
 			nopal_session_close(sender->out.session);
 		return;
 	}
-	sender->offset = 0;
 	sender->offered_ns = send_now(sender);
-	send_begin_file(sender, sender->source.name);
-	if (!source_open(&sender->source, sender->paths[sender->at],
-			 sender->error)) {
-		send_file_over(sender, sender->error);
+	send_begin_file(sender, sender->feed.source.name);
+	if (!feed_open(&sender->feed, (uint32_t)sender->at,
+		       sender->paths[sender->at])) {
+		send_file_over(sender, sender->feed.error);
 		return;
 	}
-	sender->file.total_bytes = sender->source.size;
+	sender->file.total_bytes = sender->feed.source.size;
 	send_offer(sender);
 }
 
@@ -171,11 +150,8 @@ static void send_start(struct sender *sender, uint64_t offset)
 				      .file = (uint32_t)sender->at,
 				      .offset = offset };
 
-	if (offset == 0)
-		source_rewind(&sender->source);
-	sender->offset = offset;
+	feed_from(&sender->feed, offset);
 	sender->file.resumed_bytes = offset;
-	pace_begin(&sender->pace, send_now(sender), offset);
 	sender->state = SEND_SENDING;
 	transfer_say(&sender->out, &note);
 	send_pump(sender);
@@ -186,16 +162,16 @@ static void send_check(void *user)
 {
 	static uint8_t bytes[TRANSFER_STEP_BYTES];
 	struct sender *sender = user;
-	uint64_t left = sender->check_to - sender->source.offset;
+	uint64_t left = sender->check_to - sender->feed.source.offset;
 	size_t length;
 
-	if (!source_read(&sender->source, bytes,
+	if (!source_read(&sender->feed.source, bytes,
 			 left < sizeof(bytes) ? (size_t)left : sizeof(bytes),
-			 &length, sender->error))
+			 &length, sender->feed.error))
 		send_file_fails(sender);
-	else if (sender->source.offset < sender->check_to)
+	else if (sender->feed.source.offset < sender->check_to)
 		loop_event_start(sender->step, 0);
-	else if (source_hash(&sender->source) == sender->check_hash)
+	else if (source_hash(&sender->feed.source) == sender->check_hash)
 		send_start(sender, sender->check_to);
 	else
 		send_start(sender, 0);
@@ -205,13 +181,13 @@ static void send_on_answer(struct sender *sender,
 			   const struct transfer_note *note)
 {
 	if (note->verdict == TRANSFER_NO) {
-		snprintf(sender->error, sizeof(sender->error),
+		snprintf(sender->feed.error, sizeof(sender->feed.error),
 			 "refused: %.200s", note->text);
-		send_file_over(sender, sender->error);
+		send_file_over(sender, sender->feed.error);
 	} else if (note->verdict == TRANSFER_LATER) {
 		if (send_now(sender) - sender->offered_ns > SEND_OFFER_FOR_NS) {
-			snprintf(sender->error, sizeof(sender->error), "%s",
-				 note->text);
+			snprintf(sender->feed.error, sizeof(sender->feed.error),
+				 "%s", note->text);
 			send_file_fails(sender);
 			return;
 		}
@@ -232,12 +208,9 @@ static void send_on_answer(struct sender *sender,
 
 static void send_end(struct sender *sender)
 {
-	struct transfer_note note = { .type = TRANSFER_END,
-				      .file = (uint32_t)sender->at,
-				      .size = sender->offset,
-				      .hash = source_hash(&sender->source) };
+	struct transfer_note note;
 
-	if (!source_is_same(&sender->source, sender->error)) {
+	if (!feed_end(&sender->feed, &note)) {
 		send_file_fails(sender);
 		return;
 	}
@@ -246,79 +219,23 @@ static void send_end(struct sender *sender)
 	transfer_say(&sender->out, &note);
 }
 
-/* Reads the next chunk; false: there is none, or it failed. */
-static bool send_read_chunk(struct sender *sender)
-{
-	struct transfer_note note = { .type = TRANSFER_DATA,
-				      .file = (uint32_t)sender->at,
-				      .offset = sender->offset };
-	uint64_t left = sender->source.size - sender->offset;
-	size_t room =
-		left < sender->chunk_bytes ? (size_t)left : sender->chunk_bytes;
-	size_t length;
-	uint8_t *bytes;
-
-	sender->chunk =
-		nopal_buffer_new(TRANSFER_DATA_HEADER + sender->chunk_bytes);
-	if (!sender->chunk) {
-		snprintf(sender->error, sizeof(sender->error), "out of memory");
-		send_file_fails(sender);
-		return false;
-	}
-	bytes = nopal_buffer_bytes(sender->chunk);
-	if (!source_read(&sender->source, bytes + transfer_encode(&note, bytes),
-			 room, &length, sender->error)) {
-		send_file_fails(sender);
-		return false;
-	}
-	sender->chunk_length = TRANSFER_DATA_HEADER + (uint32_t)length;
-	return true;
-}
-
-/* False: no room, or the session is gone. */
-static bool send_chunk(struct sender *sender)
-{
-	int error = nopal_send_buffer(sender->out.session, sender->chunk, 0,
-				      sender->chunk_length, 0);
-
-	if (error == -EAGAIN || error == -EPIPE)
-		return false;
-	nopal_buffer_free(sender->chunk);
-	sender->chunk = NULL;
-	if (error) {
-		snprintf(sender->error, sizeof(sender->error), "%s",
-			 strerror(-error));
-		send_file_fails(sender);
-		return false;
-	}
-	sender->offset += sender->chunk_length - TRANSFER_DATA_HEADER;
-	return true;
-}
-
 static void send_pump(struct sender *sender)
 {
-	while (sender->state == SEND_SENDING && sender->out.session &&
-	       !sender->interrupted && transfer_flush(&sender->out)) {
-		int64_t wait_ns = pace_wait_ns(&sender->pace, send_now(sender),
-					       sender->offset);
+	enum feed_stop stop;
+	int64_t wait_ns;
 
-		if (!sender->chunk && sender->offset == sender->source.size) {
-			send_end(sender);
-			break;
-		}
-		if (wait_ns > 0) {
-			loop_event_start(sender->paced, wait_ns);
-			break;
-		}
-		if (!sender->chunk && !send_read_chunk(sender))
-			break;
-		if (!send_chunk(sender))
-			break;
-	}
-	sender->file.bytes = sender->offset;
-	if (sender->state == SEND_SENDING)
-		progress_show(&sender->progress, &sender->file,
-			      send_now(sender));
+	if (sender->state != SEND_SENDING || !sender->out.session ||
+	    sender->interrupted || !transfer_flush(&sender->out))
+		return;
+	stop = feed_pump(&sender->feed, &sender->out.session, 0, &wait_ns);
+	sender->file.bytes = sender->feed.offset;
+	progress_show(&sender->progress, &sender->file, send_now(sender));
+	if (stop == FEED_ALL)
+		send_end(sender);
+	else if (stop == FEED_PACED)
+		loop_event_start(sender->paced, wait_ns);
+	else if (stop == FEED_FAILED)
+		send_file_fails(sender);
 }
 
 static void send_on_pace(void *user)
@@ -352,10 +269,11 @@ static void send_on_result(struct sender *sender,
 		send_file_over(sender, NULL);
 		return;
 	}
-	snprintf(sender->error, sizeof(sender->error), "the receiver: %.200s",
+	snprintf(sender->feed.error, sizeof(sender->feed.error),
+		 "the receiver: %.200s",
 		 note->verdict == TRANSFER_YES ? "done before the end"
 					       : note->text);
-	send_file_over(sender, sender->error);
+	send_file_over(sender, sender->feed.error);
 }
 
 static void send_on_received(struct nopal_session *session,
@@ -383,9 +301,10 @@ static const char *send_broke_fix(const struct sender *sender, int end)
 {
 	if (sender->interrupted || end == NOPAL_ENDED_WELL ||
 	    !tool_ended_fix(end))
-		return sender->offset > 0 ? "the same command again goes on "
-					    "where this ended"
-					  : NULL;
+		return sender->feed.offset > 0
+			       ? "the same command again goes on "
+				 "where this ended"
+			       : NULL;
 	return tool_ended_fix(end);
 }
 
@@ -406,7 +325,7 @@ static void send_broke(struct sender *sender, int end, const char *text)
 	if (sender->at < sender->path_count) {
 		if (!sender->file.name)
 			send_begin_file(sender, sender->paths[sender->at]);
-		sender->file.bytes = sender->offset;
+		sender->file.bytes = sender->feed.offset;
 		sender->file.error = error;
 		sender->file.transport =
 			nopal_endpoint_transport(sender->endpoint);
@@ -487,9 +406,7 @@ static void send_cleanup(struct sender *sender)
 	loop_event_free(sender->again);
 	loop_event_free(sender->ping);
 	loop_free(sender->loop);
-	if (sender->chunk)
-		nopal_buffer_free(sender->chunk);
-	source_close(&sender->source);
+	feed_close(&sender->feed);
 	nopal_plan_unref(sender->plan);
 }
 
@@ -524,14 +441,13 @@ static enum tool_exit send_with(struct sender *sender,
 		nopal_plan_unref(sender->plan);
 		return TOOL_BAD_INPUT;
 	}
-	sender->chunk_bytes = transfer_chunk_bytes(sender->plan);
-	sender->pace.burst_bytes =
-		(uint64_t)sender->chunk_bytes * SEND_BURST_CHUNKS;
 	sender->loop = loop_new(sender->trace);
 	if (!sender->loop) {
 		nopal_plan_unref(sender->plan);
 		return TOOL_ENVIRONMENT;
 	}
+	feed_init(&sender->feed, loop_world(sender->loop),
+		  transfer_chunk_bytes(sender->plan));
 	exit = send_setup(sender) ? send_open(sender, peer) : TOOL_ENVIRONMENT;
 	send_cleanup(sender);
 	return exit;
@@ -540,7 +456,7 @@ static enum tool_exit send_with(struct sender *sender,
 static enum tool_exit send_run(const struct tool_call *call)
 {
 	const char *config = tool_value(call, "config");
-	struct sender sender = { .source.fd = -1,
+	struct sender sender = { .feed.source.fd = -1,
 				 .trace = tool_value(call, "trace"),
 				 .paths = call->words,
 				 .path_count = call->word_count - 1,
@@ -548,7 +464,8 @@ static enum tool_exit send_run(const struct tool_call *call)
 	struct nopal_address peer;
 
 	if (!send_words_peer(call, &peer) || !send_words_may_read(call) ||
-	    !tool_quantity(call, "rate", NOPAL_RATE, 0, &sender.pace.rate_bps))
+	    !tool_quantity(call, "rate", NOPAL_RATE, 0,
+			   &sender.feed.pace.rate_bps))
 		return TOOL_BAD_INPUT;
 	sender.plan = tool_plan(call, config ? config : "bulk");
 	if (!sender.plan)
