@@ -2,6 +2,7 @@
 /*
  * islands.c -- which ranges of a file are there, beyond the first gap.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "islands.h"
@@ -34,4 +35,50 @@ void islands_drop_first(struct islands *islands)
 	islands->count--;
 	memmove(islands->list, islands->list + 1,
 		islands->count * sizeof(islands->list[0]));
+}
+
+static int islands_by_from(const void *a, const void *b)
+{
+	const struct island *one = a, *other = b;
+
+	return (one->from > other->from) - (one->from < other->from);
+}
+
+void islands_sort(struct island *ranges, size_t count)
+{
+	if (count)
+		qsort(ranges, count, sizeof(*ranges), islands_by_from);
+}
+
+uint64_t islands_bytes(const struct island *ranges, size_t count)
+{
+	uint64_t bytes = 0, end = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from = ranges[i].from > end ? ranges[i].from : end;
+
+		if (ranges[i].end <= from)
+			continue;
+		bytes += ranges[i].end - from;
+		end = ranges[i].end;
+	}
+	return bytes;
+}
+
+bool islands_gap(const struct island *ranges, size_t count, uint64_t from,
+		 uint64_t size, struct island *ret_gap)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ranges[i].from > from) {
+			*ret_gap = (struct island){ .from = from,
+						    .end = ranges[i].from };
+			return true;
+		}
+		if (ranges[i].end > from)
+			from = ranges[i].end;
+	}
+	if (from >= size)
+		return false;
+	*ret_gap = (struct island){ .from = from, .end = size };
+	return true;
 }

@@ -21,7 +21,6 @@
 #include <sys/stat.h>
 
 #include "file_hash.h"
-#include "islands.h"
 #include "part.h"
 
 enum {
@@ -459,6 +458,17 @@ bool part_is_here(const struct part *part)
 uint64_t part_hash(const struct part *part)
 {
 	return file_hash_value(&part->hash);
+}
+
+size_t part_ranges(const struct part *part,
+		   struct island ret_ranges[TRANSFER_RANGES_MOST])
+{
+	size_t count = part_done_bytes(part) > 0;
+
+	ret_ranges[0] = (struct island){ .end = part_done_bytes(part) };
+	memcpy(ret_ranges + count, part->islands.list,
+	       part->islands.count * sizeof(*ret_ranges));
+	return count + part->islands.count;
 }
 
 /* ------------------------------------------------------------------- threads */

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-#include <jansson.h>
 
 #include "progress.h"
 
@@ -106,8 +105,7 @@ static void progress_line(struct progress *progress,
 	progress->line_open = true;
 }
 
-/* A file's name may hold any bytes; JSON holds characters. */
-static json_t *progress_string(const char *text)
+json_t *progress_string(const char *text)
 {
 	json_t *string = text ? json_string(text) : json_null();
 	char plain[256];
@@ -123,10 +121,9 @@ static json_t *progress_string(const char *text)
 	return json_string(plain);
 }
 
-static json_t *progress_object(const struct progress *progress,
-			       const struct progress_file *file,
-			       const char *type, int64_t duration_ns,
-			       uint64_t bytes)
+json_t *progress_object(const struct progress *progress,
+			const struct progress_file *file, const char *type,
+			int64_t duration_ns, uint64_t bytes)
 {
 	double rate = duration_ns > 0
 			      ? (double)bytes * PROGRESS_BITS *
@@ -153,7 +150,28 @@ static json_t *progress_object(const struct progress *progress,
 	return object;
 }
 
-static void progress_print(json_t *object)
+json_t *progress_result(const struct progress *progress,
+			const struct progress_file *file, int64_t duration_ns)
+{
+	json_t *object = progress_object(progress, file, "result", duration_ns,
+					 file->bytes - file->resumed_bytes);
+	char hash[2 * sizeof(uint64_t) + 1];
+
+	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)file->hash);
+	json_object_set_new(object, "hash",
+			    file->error || file->share ? json_null()
+						       : json_string(hash));
+	json_object_set_new(object, "result",
+			    json_string(file->error   ? "failed"
+					: file->share ? "share"
+						      : "ok"));
+	json_object_set_new(object, "error", progress_string(file->error));
+	json_object_set_new(object, "transport",
+			    progress_string(file->transport));
+	return object;
+}
+
+void progress_print(json_t *object)
 {
 	json_dumpf(object, stdout, JSON_COMPACT);
 	putchar('\n');
@@ -221,6 +239,14 @@ static void progress_end_talk(const struct progress_file *file,
 		fprintf(stderr, "error: %s\n", file->error);
 		return;
 	}
+	if (file->share) {
+		fprintf(stderr,
+			"%s: a share of it, %llu of %llu bytes, is in place in "
+			".%s.nopal-part; others have the rest\n",
+			file->name, (unsigned long long)file->bytes,
+			(unsigned long long)file->total_bytes, file->name);
+		return;
+	}
 	progress_size((double)file->total_bytes, size);
 	if (bytes == 0 && file->total_bytes > 0) {
 		fprintf(stderr, "%s: %s, was there already, hash %016llx\n",
@@ -243,8 +269,6 @@ static void progress_end_locked(struct progress *progress,
 				int64_t now_ns)
 {
 	int64_t duration_ns = now_ns - file->started_ns;
-	json_t *object;
-	char hash[2 * sizeof(uint64_t) + 1];
 
 	progress_close_line(progress);
 	progress->shown_ns = 0;
@@ -253,17 +277,7 @@ static void progress_end_locked(struct progress *progress,
 	progress_end_talk(file, duration_ns);
 	if (!progress->json && !progress->jsonl)
 		return;
-	object = progress_object(progress, file, "result", duration_ns,
-				 file->bytes - file->resumed_bytes);
-	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)file->hash);
-	json_object_set_new(object, "hash",
-			    file->error ? json_null() : json_string(hash));
-	json_object_set_new(object, "result",
-			    json_string(file->error ? "failed" : "ok"));
-	json_object_set_new(object, "error", progress_string(file->error));
-	json_object_set_new(object, "transport",
-			    progress_string(file->transport));
-	progress_print(object);
+	progress_print(progress_result(progress, file, duration_ns));
 }
 
 void progress_end(struct progress *progress, const struct progress_file *file,

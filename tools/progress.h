@@ -7,6 +7,7 @@
 #define NOPAL_PROGRESS_H
 
 #include <pthread.h>
+#include <jansson.h>
 
 #include "nopal.h"
 
@@ -31,6 +32,7 @@ struct progress_file {
 	int64_t started_ns;
 	uint64_t hash;
 	const char *error; /* NULL: well */
+	bool share;	   /* all that was for us, and others have the rest */
 };
 
 void progress_init(struct progress *progress, const char *what, bool json,
@@ -47,5 +49,17 @@ void progress_say(struct progress *progress, const char *format, ...)
 /* "12.3 Gbit/s"; `text` has PROGRESS_RATE_ROOM. */
 const char *progress_rate(double bps, char *text);
 const char *progress_size(double bytes, char *text);
+
+/* What is printed where JSON is asked for, to be added to: of a while, in which
+ * so many bytes came, or of a file that has ended. */
+json_t *progress_object(const struct progress *progress,
+			const struct progress_file *file, const char *type,
+			int64_t duration_ns, uint64_t bytes);
+json_t *progress_result(const struct progress *progress,
+			const struct progress_file *file, int64_t duration_ns);
+/* Prints it on a line of its own, and gives it back. */
+void progress_print(json_t *object);
+/* A file's name may hold any bytes; JSON holds characters.  NULL is null. */
+json_t *progress_string(const char *text);
 
 #endif

@@ -5,6 +5,9 @@
  *   IDLE --OFFER--> CHECKING --ANSWER--> ANSWERED --START--> TAKING --END-->
  *   COMMITTING --RESULT--> IDLE
  *
+ * Or, where others have the rest: TAKING --SHARE--> a sync, HELD, and TAKING on until
+ * the session ends.
+ *
  * What is on disk is part.c's work; here is what is said to the peer.  A peer
  * that falls silent is the composition's to notice; pings give it something to
  * notice with.
@@ -34,6 +37,14 @@ enum recv_state {
 	RECV_COMMITTING
 };
 
+/* Of a file of which others have the rest: it is synced, and then said. */
+enum recv_share {
+	RECV_WHOLE,
+	RECV_SHARE_ASKED,
+	RECV_SHARE_SAVING,
+	RECV_SHARED
+};
+
 /* One session. */
 struct incoming {
 	struct receiver *receiver;
@@ -42,6 +53,7 @@ struct incoming {
 	enum recv_state state;
 	struct part *part;
 	struct transfer_note offer;
+	enum recv_share share;
 	bool end_known;
 	uint64_t end_size, end_hash;
 	struct progress_file file;
@@ -147,6 +159,34 @@ static void recv_try_finish(struct incoming *incoming)
 	part_commit(part);
 }
 
+static void recv_say_held(struct incoming *incoming)
+{
+	struct island ranges[TRANSFER_RANGES_MOST];
+	size_t count = part_ranges(incoming->part, ranges);
+
+	incoming->file.bytes = 0;
+	for (size_t i = 0; i < count; i++)
+		incoming->file.bytes += ranges[i].end - ranges[i].from;
+	if (incoming->out.session &&
+	    !transfer_send_held(incoming->out.session, incoming->offer.file,
+				ranges, count))
+		nopal_session_abort(incoming->out.session,
+				    "the peer takes no notes");
+}
+
+static void recv_try_share(struct incoming *incoming)
+{
+	if (incoming->state != RECV_TAKING || part_is_busy(incoming->part))
+		return;
+	if (incoming->share == RECV_SHARE_ASKED) {
+		incoming->share = RECV_SHARE_SAVING;
+		part_save(incoming->part);
+	} else if (incoming->share == RECV_SHARE_SAVING) {
+		incoming->share = RECV_SHARED;
+		recv_say_held(incoming);
+	}
+}
+
 /* A sync, or the last one with its rename, is done. */
 static void recv_on_job(void *user)
 {
@@ -159,6 +199,9 @@ static void recv_on_job(void *user)
 		recv_result(incoming, incoming->error);
 	} else if (incoming->state == RECV_COMMITTING) {
 		recv_result(incoming, NULL);
+	} else if (incoming->share == RECV_SHARE_ASKED ||
+		   incoming->share == RECV_SHARE_SAVING) {
+		recv_try_share(incoming);
 	} else {
 		recv_try_finish(incoming);
 	}
@@ -214,6 +257,7 @@ static void recv_begin(struct incoming *incoming)
 		.started_ns = recv_now(incoming->receiver),
 	};
 	incoming->end_known = false;
+	incoming->share = RECV_WHOLE;
 }
 
 static void recv_on_offer(struct incoming *incoming,
@@ -352,6 +396,10 @@ static void recv_on_note(struct incoming *incoming,
 	case TRANSFER_END:
 		recv_on_end(incoming, note);
 		break;
+	case TRANSFER_SHARE:
+		incoming->share = RECV_SHARE_ASKED;
+		recv_try_share(incoming);
+		break;
 	case TRANSFER_ABORT:
 		snprintf(incoming->error, sizeof(incoming->error),
 			 "the sender: %.200s", note->text);
@@ -361,6 +409,7 @@ static void recv_on_note(struct incoming *incoming,
 	case TRANSFER_ANSWER:
 	case TRANSFER_RESULT:
 	case TRANSFER_PING:
+	case TRANSFER_HELD:
 		break;
 	}
 }
@@ -431,6 +480,11 @@ static void recv_on_writable(struct nopal_session *session, void *user)
 		transfer_flush(&incoming->out);
 }
 
+static bool recv_is_shared(const struct incoming *incoming)
+{
+	return incoming->part && incoming->share == RECV_SHARED;
+}
+
 static void recv_talk_of_end(struct incoming *incoming, int end,
 			     const char *text)
 {
@@ -442,6 +496,13 @@ static void recv_talk_of_end(struct incoming *incoming, int end,
 		 end == NOPAL_ENDED_WELL ? "the sender closed it"
 		 : text			 ? text
 					 : "broken");
+	if (recv_is_shared(incoming) && end == NOPAL_ENDED_WELL) {
+		incoming->file.share = true;
+		incoming->files_good++;
+		progress_end(progress, &incoming->file,
+			     recv_now(incoming->receiver));
+		return;
+	}
 	if (incoming->part) {
 		incoming->file.error = error;
 		incoming->file.bytes = part_done_bytes(incoming->part);

@@ -132,10 +132,17 @@ static void transfer_decode_rest(struct cursor *cursor,
 		cursor_text(cursor, note->text);
 		break;
 	case TRANSFER_PING:
+	case TRANSFER_SHARE:
+	case TRANSFER_HELD:
 		break;
 	default:
 		cursor->bad = true;
 	}
+}
+
+static bool transfer_is_long(const struct transfer_note *note)
+{
+	return note->type == TRANSFER_DATA || note->type == TRANSFER_HELD;
 }
 
 bool transfer_decode(const uint8_t *bytes, size_t length,
@@ -148,8 +155,7 @@ bool transfer_decode(const uint8_t *bytes, size_t length,
 		(enum transfer_type)cursor_number(&cursor, TRANSFER_TYPE_BYTES);
 	note.file = (uint32_t)cursor_number(&cursor, TRANSFER_FILE_BYTES);
 	transfer_decode_rest(&cursor, &note);
-	if (cursor.bad ||
-	    (cursor.at != cursor.end && note.type != TRANSFER_DATA))
+	if (cursor.bad || (cursor.at != cursor.end && !transfer_is_long(&note)))
 		return false;
 	*ret_note = note;
 	return true;
@@ -197,17 +203,20 @@ size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
 		cursor_put_text(&at, note->text);
 		break;
 	case TRANSFER_PING:
+	case TRANSFER_SHARE:
+	case TRANSFER_HELD:
 		break;
 	}
 	return (size_t)(at - bytes);
 }
 
-static int transfer_send(struct nopal_session *session,
+static int transfer_send(const struct transfer_outbox *outbox,
 			 const struct transfer_note *note)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 
-	return nopal_send(session, bytes, transfer_encode(note, bytes), 0);
+	return nopal_send_with(outbox->session, bytes,
+			       transfer_encode(note, bytes), 0, &outbox->to, 1);
 }
 
 bool transfer_flush(struct transfer_outbox *outbox)
@@ -215,7 +224,7 @@ bool transfer_flush(struct transfer_outbox *outbox)
 	size_t sent = 0;
 
 	while (sent < outbox->count && outbox->session &&
-	       transfer_send(outbox->session, &outbox->waiting[sent]) == 0)
+	       transfer_send(outbox, &outbox->waiting[sent]) == 0)
 		sent++;
 	outbox->count -= sent;
 	memmove(outbox->waiting, outbox->waiting + sent,
@@ -228,7 +237,7 @@ void transfer_say(struct transfer_outbox *outbox,
 {
 	if (!outbox->session)
 		return;
-	if (transfer_flush(outbox) && transfer_send(outbox->session, note) == 0)
+	if (transfer_flush(outbox) && transfer_send(outbox, note) == 0)
 		return;
 	if (outbox->count < TRANSFER_OUTBOX_NOTES)
 		outbox->waiting[outbox->count++] = *note;
@@ -243,9 +252,79 @@ bool transfer_received(const struct nopal_message *message,
 		      1]; /* one more shows what is too long */
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
 
-	if (length > 0 && bytes[0] != TRANSFER_DATA && length == sizeof(bytes))
+	if (length > 0 && bytes[0] != TRANSFER_DATA &&
+	    bytes[0] != TRANSFER_HELD && length == sizeof(bytes))
 		return false;
 	return transfer_decode(bytes, length, ret_note);
+}
+
+/* ------------------------------------------------------------------ ranges */
+
+enum {
+	TRANSFER_HELD_HEADER = TRANSFER_TYPE_BYTES + TRANSFER_FILE_BYTES,
+	TRANSFER_RANGE_BYTES = 2 * TRANSFER_NUMBER_BYTES,
+	TRANSFER_HELD_LONGEST = TRANSFER_HELD_HEADER +
+				TRANSFER_RANGES_MOST * TRANSFER_RANGE_BYTES,
+};
+
+static size_t transfer_encode_held(uint32_t file, const struct island *ranges,
+				   size_t count, uint8_t *bytes)
+{
+	const struct transfer_note note = { .type = TRANSFER_HELD,
+					    .file = file };
+	uint8_t *at = bytes + transfer_encode(&note, bytes);
+
+	for (size_t i = 0; i < count && i < TRANSFER_RANGES_MOST; i++) {
+		cursor_put(&at, ranges[i].from, TRANSFER_NUMBER_BYTES);
+		cursor_put(&at, ranges[i].end, TRANSFER_NUMBER_BYTES);
+	}
+	return (size_t)(at - bytes);
+}
+
+/* In order, apart, and within `size`.  False: they are not. */
+static bool transfer_decode_held(const uint8_t *bytes, size_t length,
+				 uint64_t size,
+				 struct island ret_ranges[TRANSFER_RANGES_MOST],
+				 size_t *ret_count)
+{
+	struct cursor cursor = { .at = bytes + TRANSFER_HELD_HEADER,
+				 .end = bytes + length };
+	uint64_t last = 0;
+	size_t count = 0;
+
+	while (cursor.at < cursor.end && count < TRANSFER_RANGES_MOST) {
+		struct island range;
+
+		range.from = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
+		range.end = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
+		if (cursor.bad || range.from < last ||
+		    range.end <= range.from || range.end > size)
+			return false;
+		last = range.end;
+		ret_ranges[count++] = range;
+	}
+	*ret_count = count;
+	return cursor.at == cursor.end;
+}
+
+bool transfer_send_held(struct nopal_session *session, uint32_t file,
+			const struct island *ranges, size_t count)
+{
+	uint8_t bytes[TRANSFER_HELD_LONGEST];
+
+	return nopal_send(session, bytes,
+			  transfer_encode_held(file, ranges, count, bytes),
+			  0) == 0;
+}
+
+bool transfer_held(const struct nopal_message *message, uint64_t size,
+		   struct island ret_ranges[TRANSFER_RANGES_MOST],
+		   size_t *ret_count)
+{
+	uint8_t bytes[TRANSFER_HELD_LONGEST + 1];
+	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
+
+	return transfer_decode_held(bytes, length, size, ret_ranges, ret_count);
 }
 
 /* ------------------------------------------------------------------- names */

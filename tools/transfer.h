@@ -13,12 +13,18 @@
  *   RESULT  verdict 1, text
  *   ABORT   text
  *   PING    nothing: asks the transport whether the peer lives
+ *   SHARE   nothing: that was all for you, and others have the rest
+ *   HELD    what is on disk here of it: ranges, begin 8 and end 8 each
  *
  *   sender  OFFER ---------> is it here, or begun?
  *                  <-------- ANSWER
  *           (reads that much and compares)
  *           START, DATA... END ->
  *                  <-------- RESULT   after hash, fsync, rename
+ *
+ *           or, where a file is spread over several receivers:
+ *           START, DATA... SHARE ->
+ *                  <-------- HELD     after a sync; the part is kept
  *
  * DATA notes carry offsets: a composition must be reliable, and need not be
  * ordered.  Hashes are those of file_hash.h.  The name is a name, never a path.  The id is the hash of name, size
@@ -27,6 +33,7 @@
 #ifndef NOPAL_TRANSFER_H
 #define NOPAL_TRANSFER_H
 
+#include "islands.h"
 #include "nopal.h"
 
 enum {
@@ -38,6 +45,7 @@ enum {
 	TRANSFER_CHUNK_BYTES =
 		256 << 10, /* of a DATA note, where the plan takes it */
 	TRANSFER_OUTBOX_NOTES = 8,
+	TRANSFER_RANGES_MOST = ISLANDS_MOST + 1, /* and the beginning */
 	TRANSFER_STEP_BYTES =
 		4 << 20, /* hashed at a time, so that the loop lives */
 };
@@ -55,6 +63,8 @@ enum transfer_type {
 	TRANSFER_RESULT,
 	TRANSFER_ABORT,
 	TRANSFER_PING,
+	TRANSFER_SHARE,
+	TRANSFER_HELD,
 };
 
 enum transfer_verdict {
@@ -75,7 +85,8 @@ struct transfer_note {
 /* Returns the length; of DATA, that of its header.  `bytes` has room for
  * TRANSFER_NOTE_LONGEST.  A longer text is cut. */
 size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes);
-/* False: not canonical.  Of DATA, what follows the header is not looked at. */
+/* False: not canonical.  Of DATA and HELD, what follows the header is not looked
+ * at. */
 bool transfer_decode(const uint8_t *bytes, size_t length,
 		     struct transfer_note *ret_note);
 
@@ -89,6 +100,7 @@ bool transfer_plan_fits(const struct nopal_plan *plan);
 /* Notes on their way to the session: they wait where its send buffer is full. */
 struct transfer_outbox {
 	struct nopal_session *session; /* NULL: it is gone, notes are dropped */
+	struct nopal_property to; /* to this destination of a group alone */
 	size_t count;
 	struct transfer_note waiting[TRANSFER_OUTBOX_NOTES];
 };
@@ -100,5 +112,12 @@ bool transfer_flush(struct transfer_outbox *outbox);
 /* The note of an arriving message; false: none, or not canonical. */
 bool transfer_received(const struct nopal_message *message,
 		       struct transfer_note *ret_note);
+/* False: it could not be sent. */
+bool transfer_send_held(struct nopal_session *session, uint32_t file,
+			const struct island *ranges, size_t count);
+/* The ranges of a HELD message, of a file so long.  False: not canonical. */
+bool transfer_held(const struct nopal_message *message, uint64_t size,
+		   struct island ret_ranges[TRANSFER_RANGES_MOST],
+		   size_t *ret_count);
 
 #endif

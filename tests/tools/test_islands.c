@@ -78,6 +78,40 @@ static void test_as_a_map_would(void **state)
 	}
 }
 
+/* Ranges that overlap, drawn at random: their bytes and their gaps are the map's. */
+static void test_gaps_are_what_nobody_has(void **state)
+{
+	uint64_t seed = 3;
+
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct island ranges[6], gap = { 0, 0 };
+		bool taken[PLACES] = { false };
+		unsigned count = round % 7, bytes = 0;
+
+		for (unsigned i = 0; i < count; i++) {
+			seed = seed * UINT64_C(6364136223846793005) + 1;
+			ranges[i].from = (seed >> 33) % (PLACES - 16);
+			ranges[i].end = ranges[i].from + 1 + (seed >> 50) % 15;
+			for (uint64_t at = ranges[i].from; at < ranges[i].end;
+			     at++)
+				taken[at] = true;
+		}
+		islands_sort(ranges, count);
+		for (unsigned i = 0; i < PLACES; i++)
+			bytes += taken[i];
+		assert_int_equal(islands_bytes(ranges, count), bytes);
+		while (islands_gap(ranges, count, gap.end, PLACES, &gap)) {
+			assert_true(gap.from < gap.end);
+			for (uint64_t at = gap.from; at < gap.end; at++) {
+				assert_false(taken[at]);
+				bytes++;
+			}
+		}
+		assert_int_equal(bytes, PLACES);
+	}
+}
+
 #define NONE(test) cmocka_unit_test_setup(test, islands_none)
 
 int main(void)
@@ -87,6 +121,7 @@ int main(void)
 		NONE(test_overlaps_are_refused),
 		NONE(test_they_are_bounded),
 		NONE(test_as_a_map_would),
+		NONE(test_gaps_are_what_nobody_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

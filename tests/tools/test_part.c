@@ -176,6 +176,27 @@ static void test_order_does_not_matter(void **state)
 	part_end_well(scene, part);
 }
 
+static void test_it_says_what_it_holds(void **state)
+{
+	struct scene *scene = *state;
+	struct part *part = scene_part(scene, 0);
+	struct island ranges[TRANSFER_RANGES_MOST];
+
+	assert_true(part_start(part, 0, scene->why));
+	assert_int_equal(part_ranges(part, ranges), 0);
+	assert_true(scene_write(scene, part, 5000, 6000));
+	assert_true(scene_write(scene, part, 2000, 3000));
+	assert_int_equal(part_ranges(part, ranges), 2);
+	assert_int_equal(ranges[0].from, 2000);
+	assert_int_equal(ranges[1].end, 6000);
+	assert_true(scene_write(scene, part, 0, 2000));
+	assert_int_equal(part_ranges(part, ranges), 2);
+	assert_int_equal(ranges[0].from, 0);
+	assert_int_equal(ranges[0].end, 3000);
+	assert_int_equal(ranges[1].from, 5000);
+	part_close(part, true);
+}
+
 static void test_foreign_bytes_are_refused(void **state)
 {
 	struct scene *scene = *state;
@@ -451,6 +472,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		SCENE(test_a_file_appears_only_whole),
 		SCENE(test_order_does_not_matter),
+		SCENE(test_it_says_what_it_holds),
 		SCENE(test_foreign_bytes_are_refused),
 		SCENE(test_islands_are_bounded),
 		SCENE(test_what_was_saved_goes_on),

@@ -35,7 +35,7 @@ static void test_notes_go_round(void **state)
 	uint8_t bytes[TRANSFER_NOTE_LONGEST], again[TRANSFER_NOTE_LONGEST];
 
 	(void)state;
-	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_PING; type++) {
+	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_HELD; type++) {
 		struct transfer_note note = note_of((enum transfer_type)type),
 				     decoded;
 		size_t length = transfer_encode(&note, bytes);
@@ -54,7 +54,7 @@ static void test_every_prefix_is_refused(void **state)
 	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1];
 
 	(void)state;
-	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_PING; type++) {
+	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_HELD; type++) {
 		struct transfer_note note = note_of((enum transfer_type)type),
 				     decoded;
 		size_t length = transfer_encode(&note, bytes);
@@ -68,7 +68,8 @@ static void test_every_prefix_is_refused(void **state)
 		}
 		bytes[length] = 0;
 		assert_int_equal(transfer_decode(bytes, length + 1, &decoded),
-				 type == TRANSFER_DATA);
+				 type == TRANSFER_DATA ||
+					 type == TRANSFER_HELD);
 	}
 }
 
@@ -138,9 +139,42 @@ static void test_noise_is_canonical_or_refused(void **state)
 			continue;
 		if (note.type == TRANSFER_DATA)
 			length = TRANSFER_DATA_HEADER;
+		if (note.type == TRANSFER_HELD)
+			length = TRANSFER_HELD_HEADER;
 		assert_int_equal(transfer_encode(&note, again), length);
 		assert_memory_equal(again, bytes, length);
 	}
+}
+
+static void test_ranges_go_round_or_are_refused(void **state)
+{
+	static const struct island held[] = { { 0, 5 }, { 5, 9 }, { 20, 100 } };
+	static const struct island bad[][2] = {
+		{ { 0, 5 }, { 4, 9 } },	   /* twice */
+		{ { 10, 20 }, { 0, 5 } },  /* out of order */
+		{ { 0, 5 }, { 7, 7 } },	   /* nothing */
+		{ { 0, 5 }, { 9, 8 } },	   /* backwards */
+		{ { 0, 5 }, { 50, 101 } }, /* beyond its end */
+	};
+	uint8_t bytes[TRANSFER_HELD_LONGEST];
+	struct island ranges[TRANSFER_RANGES_MOST];
+	size_t length = transfer_encode_held(7, held, 3, bytes), count = 0;
+
+	(void)state;
+	assert_true(transfer_decode_held(bytes, length, 100, ranges, &count));
+	assert_int_equal(count, 3);
+	assert_memory_equal(ranges, held, sizeof(held));
+	assert_false(transfer_decode_held(bytes, length, 99, ranges, &count));
+	assert_false(
+		transfer_decode_held(bytes, length - 1, 100, ranges, &count));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		length = transfer_encode_held(7, bad[i], 2, bytes);
+		assert_false(transfer_decode_held(bytes, length, 100, ranges,
+						  &count));
+	}
+	assert_true(transfer_decode_held(bytes, TRANSFER_HELD_HEADER, 100,
+					 ranges, &count));
+	assert_int_equal(count, 0);
 }
 
 static void test_names_are_names(void **state)
@@ -174,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_offers_are_refused),
 		cmocka_unit_test(test_verdicts_are_known_ones),
 		cmocka_unit_test(test_noise_is_canonical_or_refused),
+		cmocka_unit_test(test_ranges_go_round_or_are_refused),
 		cmocka_unit_test(test_names_are_names),
 	};
 
