@@ -21,7 +21,7 @@ void feed_init(struct feed *feed, struct nopal_world *world,
 bool feed_open(struct feed *feed, uint32_t file, const char *path)
 {
 	feed->file = file;
-	feed->offset = feed->end = 0;
+	feed->offset = feed->end = feed->chunks = 0;
 	return source_open(&feed->source, path, feed->error);
 }
 
@@ -103,6 +103,7 @@ static enum feed_stop feed_give(struct feed *feed,
 		return FEED_FAILED;
 	}
 	feed->offset += feed->chunk_length - TRANSFER_DATA_HEADER;
+	feed->chunks++;
 	return FEED_ALL;
 }
 

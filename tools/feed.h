@@ -21,6 +21,7 @@ struct feed {
 	uint32_t file; /* its number in the session */
 	uint32_t chunk_bytes;
 	uint64_t offset, end;	    /* the session took so much, of so much */
+	uint64_t chunks;	    /* that it took of this file */
 	struct nopal_buffer *chunk; /* read, and not taken yet */
 	uint32_t chunk_length;
 	char error[TRANSFER_TEXT_ROOM];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send.c -- `nopal send FILE... HOST:PORT`: files to a `nopal recv`.
+ * send.c -- `nopal send FILE... HOST:PORT`: files to a `nopal recv`; to several,
+ * see send_many.c.
  *
  *   OPENING -> OFFERED -> CHECKING -> SENDING -> ENDED -> next file ... -> close
  *                 ^  |    (compares    (DATA)    (waits for RESULT)
@@ -12,13 +13,14 @@
  * the END.  Nothing here decides that the peer is gone: the composition does,
  * and pings give it something to find that out with while we only wait.
  */
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "feed.h"
 #include "loop.h"
 #include "microprotocol.h"
 #include "progress.h"
+#include "send_many.h"
 #include "send_words.h"
 #include "tool.h"
 
@@ -437,10 +439,6 @@ static enum tool_exit send_with(struct sender *sender,
 {
 	enum tool_exit exit;
 
-	if (!transfer_plan_fits(sender->plan)) {
-		nopal_plan_unref(sender->plan);
-		return TOOL_BAD_INPUT;
-	}
 	sender->loop = loop_new(sender->trace);
 	if (!sender->loop) {
 		nopal_plan_unref(sender->plan);
@@ -453,27 +451,60 @@ static enum tool_exit send_with(struct sender *sender,
 	return exit;
 }
 
-static enum tool_exit send_run(const struct tool_call *call)
+/* These take over the plan. */
+static enum tool_exit send_one(const struct tool_call *call,
+			       struct nopal_plan *plan, int files,
+			       const struct nopal_address *peer,
+			       int64_t rate_bps)
 {
-	const char *config = tool_value(call, "config");
-	struct sender sender = { .feed.source.fd = -1,
+	struct sender sender = { .feed.pace.rate_bps = rate_bps,
 				 .trace = tool_value(call, "trace"),
+				 .plan = plan,
 				 .paths = call->words,
-				 .path_count = call->word_count - 1,
-				 .peer = call->words[call->word_count - 1] };
-	struct nopal_address peer;
+				 .path_count = files,
+				 .peer = call->words[files] };
 
-	if (!send_words_peer(call, &peer) || !send_words_may_read(call) ||
-	    !tool_quantity(call, "rate", NOPAL_RATE, 0,
-			   &sender.feed.pace.rate_bps))
-		return TOOL_BAD_INPUT;
-	sender.plan = tool_plan(call, config ? config : "bulk");
-	if (!sender.plan)
-		return TOOL_BAD_INPUT;
 	progress_init(&sender.progress, "send",
 		      tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
-	return send_with(&sender, &peer);
+	return send_with(&sender, peer);
+}
+
+static enum tool_exit send_to(const struct tool_call *call, int files,
+			      const struct nopal_address *peers)
+{
+	const char *config = tool_value(call, "config");
+	struct nopal_plan *plan;
+	int64_t rate_bps;
+
+	if (!tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps))
+		return TOOL_BAD_INPUT;
+	plan = tool_plan(call, config ? config : "bulk");
+	if (!plan)
+		return TOOL_BAD_INPUT;
+	if (!send_words_fit(call, files, plan) || !transfer_plan_fits(plan)) {
+		nopal_plan_unref(plan);
+		return TOOL_BAD_INPUT;
+	}
+	if (nopal_plan_provides(plan, "fan_out"))
+		return send_many(call, plan, files, peers, rate_bps);
+	return send_one(call, plan, files, peers, rate_bps);
+}
+
+static enum tool_exit send_run(const struct tool_call *call)
+{
+	int files = send_words_files(call);
+	struct nopal_address *peers =
+		calloc((size_t)(call->word_count - files), sizeof(*peers));
+	enum tool_exit exit = TOOL_BAD_INPUT;
+
+	if (!peers)
+		return TOOL_ENVIRONMENT;
+	if (send_words_peers(call, files, peers) &&
+	    send_words_may_read(call, files))
+		exit = send_to(call, files, peers);
+	free(peers);
+	return exit;
 }
 
 static const struct tool_option send_options[] = {
@@ -489,18 +520,39 @@ static const struct tool_option send_options[] = {
 
 const struct tool tool_send = {
 	.name = "send",
-	.words = "FILE... HOST:PORT",
+	.words = "FILE... HOST:PORT...",
 	.summary = "send files to `nopal recv`",
 	.help = "Sends files, one after the other in one session, to a `nopal "
-		"recv` "
-		"with the same composition.  A transfer that was cut short "
-		"goes on "
-		"where it ended when the same command is given again: the "
-		"receiver's "
-		"beginning is compared by hash first.\n"
+		"recv` with the same composition.  A transfer that was cut "
+		"short goes on where it ended when the same command is given "
+		"again: the receiver's beginning is compared by hash first.\n"
 		"\n"
 		"  nopal recv -o incoming\n"
-		"  nopal send big.iso HOST:9000\n",
+		"  nopal send big.iso HOST:9000\n"
+		"\n"
+		"Several addresses at the end: the file goes to all of them "
+		"at once, by a composition that is one to many; each file "
+		"has a session of its own.  It begins when each has "
+		"answered or is given up, and ends when it has ended for "
+		"each, with a table: complete (its hash agrees, and it is "
+		"on disk), was there, share, refused, failed, no answer, "
+		"died.  Who dies is no matter for the others.  The exit "
+		"code is 0 where the composition's rule is kept: "
+		"one_to_many_all, every receiver has the file; _any, one "
+		"has; _quorum, as many as --set fan_out.acks=N says.  The "
+		"others get it, too, but for those that fall too far "
+		"behind.  Receivers run one_to_many_all for all three.\n\n"
+		"one_to_many_balance, on both sides, spreads the file: each "
+		"piece goes to one receiver, which keeps it at its place in "
+		".NAME.nopal-part and calls it no file.  The rule is that "
+		"those that are there at the end have all of it together: "
+		"what was with one that died is sent again to those that "
+		"are left.\n\n"
+		"To several nothing goes on where it ended: who has the "
+		"whole file is left alone, and who has a beginning of it "
+		"gets it anew.\n\n"
+		"  nopal send big.iso A:9000 B:9000 C:9000 -c "
+		"one_to_many_all\n",
 	.least_words = 2,
 	.most_words = -1,
 	.options = send_options,

@@ -9,22 +9,53 @@
 
 #include "send_words.h"
 
-bool send_words_peer(const struct tool_call *call,
-		     struct nopal_address *ret_peer)
+int send_words_files(const struct tool_call *call)
 {
-	const char *peer = call->words[call->word_count - 1];
-	const char *before = call->words[call->word_count - 2];
+	int files = call->word_count - 1;
 
-	if (call->word_count > 2 && strrchr(before, ':') &&
-	    access(before, F_OK)) {
-		fprintf(stderr,
-			"error: %s and %s: files go to one destination at a "
-			"time\n"
-			"  fix: call `nopal send` once for each\n",
-			before, peer);
-		return false;
+	while (files > 1 && strrchr(call->words[files - 1], ':') &&
+	       access(call->words[files - 1], F_OK))
+		files--;
+	return files;
+}
+
+bool send_words_peers(const struct tool_call *call, int files,
+		      struct nopal_address *ret_peers)
+{
+	int count = call->word_count - files;
+
+	for (int i = 0; i < count; i++) {
+		const char *word = call->words[files + i];
+
+		if (!tool_destination(word, &ret_peers[i]))
+			return false;
+		for (int j = 0; j < i; j++) {
+			if (!nopal_address_equal(&ret_peers[i], &ret_peers[j]))
+				continue;
+			fprintf(stderr,
+				"error: %s is there twice\n"
+				"  fix: give each receiver once\n",
+				word);
+			return false;
+		}
 	}
-	return tool_destination(peer, ret_peer);
+	return true;
+}
+
+bool send_words_fit(const struct tool_call *call, int files,
+		    const struct nopal_plan *plan)
+{
+	if (call->word_count - files == 1 ||
+	    nopal_plan_provides(plan, "fan_out"))
+		return true;
+	fprintf(stderr,
+		"error: %s and %s: config %s has one destination\n"
+		"  fix: take -c one_to_many_all, or _any, _quorum, _balance; "
+		"or "
+		"call `nopal send` once for each\n",
+		call->words[call->word_count - 2],
+		call->words[call->word_count - 1], nopal_plan_name(plan));
+	return false;
 }
 
 static bool send_words_file(const char *path)
@@ -47,9 +78,9 @@ static bool send_words_file(const char *path)
 	return false;
 }
 
-bool send_words_may_read(const struct tool_call *call)
+bool send_words_may_read(const struct tool_call *call, int files)
 {
-	for (int i = 0; i + 1 < call->word_count; i++) {
+	for (int i = 0; i < files; i++) {
 		if (!send_words_file(call->words[i]))
 			return false;
 	}

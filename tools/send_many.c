@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * send_many.c -- files to many receivers, one after the other, each in a group of
+ * its own: who refuses one of them may take the next.  Who died gets none any more.
+ * What happens to one file is in send_many_file.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "send_many.h"
+#include "send_many_file.h"
+
+enum {
+	SEND_SPREAD_CHUNK_MOST = 4 << 20,
+	SEND_AHEAD_CHUNKS = 2, /* for each receiver */
+};
+#define SEND_TICK_NS (200 * NOPAL_MILLISECOND)
+#define SEND_PING_NS (5 * NOPAL_SECOND)
+
+/* ------------------------------------------------------------------- the rule */
+
+static int64_t send_many_acks(const struct nopal_plan *plan)
+{
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const struct nopal_part *part = nopal_plan_part(plan, i);
+		const struct nopal_parameter *at =
+			part->microprotocol->parameters;
+
+		if (strcmp(part->microprotocol->name, "fan_out") != 0)
+			continue;
+		for (; at->name; at++)
+			if (strcmp(at->name, "acks") == 0)
+				return *(const int64_t *)((const char *)part
+								  ->parameters +
+							  at->offset);
+	}
+	return 0;
+}
+
+static void send_many_rule(struct many *many)
+{
+	int64_t acks = send_many_acks(many->plan);
+	struct table *table = &many->table;
+
+	table->spread = nopal_plan_provides(many->plan, "destination_choice");
+	table->needed = acks ? (unsigned)acks : table->count;
+	if (table->spread)
+		table->mode = "balance";
+	else if (acks == 0)
+		table->mode = "all";
+	else
+		table->mode = acks == 1 ? "any" : "quorum";
+}
+
+/* ------------------------------------------------------------------ one file */
+
+/* A receiver holds so many pieces apart, and no more. */
+static uint32_t send_many_chunk_bytes(const struct many *many)
+{
+	uint32_t chunk = transfer_chunk_bytes(many->plan);
+	uint64_t apart = many->feed.source.size / ISLANDS_MOST + 1;
+
+	if (!many->table.spread || apart <= chunk)
+		return chunk;
+	return apart < SEND_SPREAD_CHUNK_MOST ? (uint32_t)apart
+					      : SEND_SPREAD_CHUNK_MOST;
+}
+
+/* Where each gets a piece of its own, enough for all must be under way. */
+static void send_many_budget(struct many *many)
+{
+	struct nopal_budget budget = *nopal_plan_budget(many->plan);
+	uint64_t ahead = (uint64_t)many->feed.chunk_bytes * many->count *
+			 SEND_AHEAD_CHUNKS;
+
+	if (many->table.spread && ahead > budget.send_bytes)
+		budget.send_bytes = ahead;
+	nopal_session_set_budget(many->group, &budget);
+}
+
+static void send_many_add(struct many *many, struct many_one *one)
+{
+	int64_t id;
+
+	if (one->dead) {
+		many_over(many, one, TABLE_DIED, "it had died before");
+		return;
+	}
+	id = nopal_destination_add(many->group, &one->address);
+	if (id < 0) {
+		many_over(many, one, TABLE_FAILED, strerror((int)-id));
+		return;
+	}
+	one->id = (uint32_t)id;
+	one->out = (struct transfer_outbox){ .to = { many->destination,
+						     (uint64_t)id } };
+	one->state = MANY_OPENING;
+}
+
+static void send_many_forget(struct many *many)
+{
+	many->stage = MANY_GATHERING;
+	many->fates = 0;
+	many->rounds = 0;
+	many->table.union_bytes = 0;
+	many->table.shown_ns = many_now(many);
+	many->table.file = (struct progress_file){
+		.name = many->feed.source.name,
+		.plan = nopal_plan_name(many->plan),
+		.started_ns = many_now(many),
+	};
+	for (unsigned i = 0; i < many->count; i++) {
+		struct many_one *one = &many->ones[i];
+
+		one->id = 0;
+		one->has_it = false;
+		many_forget_held(one);
+		free(one->row->why);
+		*one->row =
+			(struct table_row){ .receiver = one->row->receiver };
+	}
+}
+
+static void send_many_begin(struct many *many)
+{
+	send_many_forget(many);
+	if (!feed_open(&many->feed, (uint32_t)many->at,
+		       many->paths[many->at])) {
+		many->table.file.error = many->feed.error;
+		loop_event_start(many->next, 0);
+		return;
+	}
+	many->table.file.total_bytes = many->feed.source.size;
+	many->feed.chunk_bytes = send_many_chunk_bytes(many);
+	many->group = nopal_group_open(many->endpoint, many->plan,
+				       &many_callbacks, many);
+	if (!many->group) {
+		many->table.file.error = "no session: out of memory";
+		loop_event_start(many->next, 0);
+		return;
+	}
+	send_many_budget(many);
+	for (unsigned i = 0; i < many->count; i++)
+		send_many_add(many, &many->ones[i]);
+	many_go_on(many);
+}
+
+/* It has ended for all of them. */
+static void send_many_next(void *user)
+{
+	struct many *many = user;
+
+	if (many->interrupted)
+		many->table.file.error = "interrupted";
+	many->table.file.transport = nopal_endpoint_transport(many->endpoint);
+	if (many->table.file.error || !table_is_kept(&many->table))
+		many->exit = TOOL_FAILED;
+	table_end(&many->table);
+	feed_close(&many->feed);
+	loop_event_stop(many->step);
+	loop_event_stop(many->paced);
+	if (++many->at == many->path_count || many->interrupted)
+		loop_stop(many->loop);
+	else
+		send_many_begin(many);
+}
+
+/* ----------------------------------------------------------------------- time */
+
+/* Offers it again, and asks who is silent whether it lives: while we only wait,
+ * nothing of ours is on its way that could get lost. */
+static void send_many_look(struct many *many, struct many_one *one,
+			   int64_t now_ns)
+{
+	const struct transfer_note ping = { .type = TRANSFER_PING };
+
+	if (one->state == MANY_WAITING && now_ns >= one->again_ns) {
+		many_offer(many, one);
+	} else if (one->state > MANY_OPENING && one->state != MANY_TAKING &&
+		   now_ns - one->heard_ns >= SEND_PING_NS && !one->out.count) {
+		one->heard_ns = now_ns;
+		transfer_say(&one->out, &ping);
+	}
+}
+
+static void send_many_tick(void *user)
+{
+	struct many *many = user;
+	int64_t now_ns = many_now(many);
+
+	for (unsigned i = 0; i < many->count && many->group; i++)
+		send_many_look(many, &many->ones[i], now_ns);
+	if (many->group && table_is_due(&many->table, now_ns)) {
+		many_measure_all(many);
+		table_show(&many->table, now_ns);
+	}
+	loop_event_start(many->tick, SEND_TICK_NS);
+}
+
+static void send_many_on_pace(void *user)
+{
+	many_pump(user);
+}
+
+static void send_many_on_interrupt(void *user)
+{
+	struct many *many = user;
+
+	many->interrupted = true;
+	if (many->group)
+		nopal_session_abort(many->group, "interrupted");
+}
+
+/* --------------------------------------------------------------------- running */
+
+static bool send_many_setup(struct many *many, const char *trace)
+{
+	struct loop *loop = many->loop = loop_new(trace);
+
+	if (!loop)
+		return false;
+	many->step = loop_event_new(loop, LOOP_TIMER, -1, many_check, many);
+	many->paced =
+		loop_event_new(loop, LOOP_TIMER, -1, send_many_on_pace, many);
+	many->tick = loop_event_new(loop, LOOP_TIMER, -1, send_many_tick, many);
+	many->next = loop_event_new(loop, LOOP_TIMER, -1, send_many_next, many);
+	return many->step && many->paced && many->tick && many->next &&
+	       loop_on_interrupt(loop, send_many_on_interrupt, many);
+}
+
+/* A socket of IPv6 reaches both. */
+static const struct nopal_address *
+send_many_family(const struct nopal_address *peers, unsigned count)
+{
+	static const uint8_t mapped[] = { 0, 0, 0, 0, 0,    0,
+					  0, 0, 0, 0, 0xff, 0xff };
+
+	for (unsigned i = 0; i < count; i++)
+		if (memcmp(peers[i].ip, mapped, sizeof(mapped)) != 0)
+			return &peers[i];
+	return peers;
+}
+
+static bool send_many_room(struct many *many, char *const *names,
+			   const struct nopal_address *peers)
+{
+	many->ones = calloc(many->count, sizeof(*many->ones));
+	many->infos = calloc(many->count, sizeof(*many->infos));
+	many->table.rows = calloc(many->count, sizeof(*many->table.rows));
+	if (!many->ones || !many->infos || !many->table.rows)
+		return false;
+	for (unsigned i = 0; i < many->count; i++) {
+		many->ones[i].address = peers[i];
+		many->ones[i].row = &many->table.rows[i];
+		many->table.rows[i].receiver = names[i];
+	}
+	return true;
+}
+
+static void send_many_run(struct many *many, const struct nopal_address *peers)
+{
+	many->endpoint = loop_endpoint_to(many->loop,
+					  send_many_family(peers, many->count));
+	if (!many->endpoint) {
+		many->exit = TOOL_ENVIRONMENT;
+		return;
+	}
+	feed_init(&many->feed, loop_world(many->loop),
+		  transfer_chunk_bytes(many->plan));
+	send_many_begin(many);
+	loop_event_start(many->tick, SEND_TICK_NS);
+	loop_run(many->loop);
+	feed_close(&many->feed);
+}
+
+static void send_many_cleanup(struct many *many)
+{
+	loop_event_free(many->step);
+	loop_event_free(many->paced);
+	loop_event_free(many->tick);
+	loop_event_free(many->next);
+	if (many->loop)
+		loop_free(many->loop);
+	for (unsigned i = 0; many->ones && many->table.rows && i < many->count;
+	     i++) {
+		many_forget_held(&many->ones[i]);
+		free(many->table.rows[i].why);
+	}
+	free(many->ones);
+	free(many->infos);
+	free(many->table.rows);
+	free(many->held);
+	nopal_plan_unref(many->plan);
+}
+
+enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan,
+			 int files, const struct nopal_address *peers,
+			 int64_t rate_bps)
+{
+	struct many many = {
+		.plan = plan,
+		.destination = nopal_property(plan, "destination"),
+		.count = (unsigned)(call->word_count - files),
+		.paths = call->words,
+		.path_count = files,
+		.feed.pace.rate_bps = rate_bps,
+	};
+
+	many.table.count = many.count;
+	progress_init(&many.table.progress, "send",
+		      tool_value(call, "json") != NULL,
+		      tool_value(call, "jsonl") != NULL);
+	send_many_rule(&many);
+	if (send_many_room(&many, call->words + files, peers) &&
+	    send_many_setup(&many, tool_value(call, "trace")))
+		send_many_run(&many, peers);
+	else
+		many.exit = TOOL_ENVIRONMENT;
+	send_many_cleanup(&many);
+	return many.exit;
+}

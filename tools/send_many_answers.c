@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * send_many_answers.c -- what each of many receivers says, and what becomes of it.
+ */
+#include "send_many_file.h"
+
+#define MANY_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)
+#define MANY_OFFER_FOR_NS   (60 * NOPAL_SECOND)
+
+static void many_offer_later(struct many *many, struct many_one *one,
+			     const char *why)
+{
+	int64_t now_ns = many_now(many);
+
+	if (now_ns - one->offered_ns > MANY_OFFER_FOR_NS) {
+		many_leave(many, one, TABLE_REFUSED, why);
+		return;
+	}
+	one->state = MANY_WAITING;
+	one->again_ns = now_ns + MANY_OFFER_AGAIN_NS;
+}
+
+static void many_on_answer(struct many *many, struct many_one *one,
+			   const struct transfer_note *note)
+{
+	if (note->verdict == TRANSFER_NO) {
+		many_leave(many, one, TABLE_REFUSED, note->text);
+	} else if (note->verdict == TRANSFER_LATER) {
+		many_offer_later(many, one, note->text);
+	} else {
+		one->state = MANY_ANSWERED;
+		one->has_it = note->offset > 0 &&
+			      note->offset == many->feed.source.size;
+		one->its_hash = note->hash;
+	}
+}
+
+/* ------------------------------------------------------------------- callbacks */
+
+static void many_on_result(struct many *many, struct many_one *one,
+			   const struct transfer_note *note)
+{
+	char why[TRANSFER_TEXT_ROOM];
+
+	if (note->verdict == TRANSFER_YES && one->state == MANY_ENDED) {
+		one->row->bytes = many->feed.source.size;
+		many_leave(many, one, one->has_it ? TABLE_HERE : TABLE_COMPLETE,
+			   NULL);
+		return;
+	}
+	snprintf(why, sizeof(why), "the receiver: %.200s",
+		 note->verdict == TRANSFER_YES ? "done before the end"
+					       : note->text);
+	many_leave(many, one, TABLE_FAILED, why);
+}
+
+static void many_on_note(struct many *many, struct many_one *one,
+			 const struct nopal_message *message,
+			 const struct transfer_note *note)
+{
+	one->heard_ns = many_now(many);
+	if (note->file != many->feed.file || one->state == MANY_OUT)
+		return;
+	if (note->type == TRANSFER_ANSWER && one->state == MANY_OFFERED)
+		many_on_answer(many, one, note);
+	else if (note->type == TRANSFER_RESULT)
+		many_on_result(many, one, note);
+	else if (note->type == TRANSFER_HELD && one->state == MANY_ENDED &&
+		 many->stage == MANY_ENDING)
+		many_on_held(many, one, message);
+	else
+		return;
+	many_go_on(many);
+}
+
+static void many_on_received(struct nopal_session *session,
+			     struct nopal_message *message, void *user)
+{
+	struct many *many = user;
+	struct many_one *one = many_find(
+		many, nopal_message_property(message, many->destination));
+	struct transfer_note note;
+
+	(void)session;
+	if (!one)
+		return;
+	if (transfer_received(message, &note)) {
+		many_on_note(many, one, message, &note);
+		return;
+	}
+	many_over(many, one, TABLE_FAILED, "the peer speaks no file protocol");
+	nopal_destination_remove(many->group, one->id, true);
+	many_go_on(many);
+}
+
+static enum table_state many_state_of_end(int end)
+{
+	if (end == NOPAL_REFUSED)
+		return TABLE_REFUSED;
+	return end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
+}
+
+static void many_on_destination(struct nopal_session *session,
+				const struct nopal_destination_info *info,
+				void *user)
+{
+	struct many *many = user;
+	struct many_one *one = many_find(many, info->id);
+
+	if (!one)
+		return;
+	one->heard_ns = many_now(many);
+	if (!info->ended) {
+		one->out.session = session;
+		one->offered_ns = one->heard_ns;
+		if (one->state == MANY_OPENING)
+			many_offer(many, one);
+		return;
+	}
+	many_measure(many, one, info->session);
+	one->id = 0;
+	one->out.session = NULL;
+	one->out.count = 0;
+	many_forget_held(one);
+	if (one->state == MANY_OUT)
+		return;
+	one->dead = true;
+	many_over(many, one, many_state_of_end(info->end),
+		  many->interrupted		  ? "interrupted"
+		  : info->end == NOPAL_ENDED_WELL ? "it closed the session"
+						  : info->text);
+	one->row->fix = many->interrupted ? NULL : tool_ended_fix(info->end);
+	many_go_on(many);
+}
+
+static void many_on_sent(struct nopal_session *session, uint64_t cookie,
+			 int fate, void *user)
+{
+	struct many *many = user;
+
+	(void)session;
+	(void)fate;
+	if (cookie != MANY_DATA)
+		return;
+	many->fates++;
+	if (many->stage == MANY_DRAINING)
+		many_go_on(many);
+}
+
+static void many_on_writable(struct nopal_session *session, void *user)
+{
+	(void)session;
+	many_flush(user);
+	many_pump(user);
+}
+
+static void many_on_ended(struct nopal_session *session, int end,
+			  const char *text, void *user)
+{
+	struct many *many = user;
+
+	(void)session;
+	(void)end;
+	(void)text;
+	many->group = NULL;
+	many->stage = MANY_CLOSING;
+	loop_event_start(many->next, 0);
+}
+
+const struct nopal_callbacks many_callbacks = {
+	.received = many_on_received,
+	.sent = many_on_sent,
+	.writable = many_on_writable,
+	.destination = many_on_destination,
+	.ended = many_on_ended,
+};

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * send_table.c -- lines, tables and JSON about a file that goes to many.
+ */
+#include <string.h>
+
+#include "send_table.h"
+#include "tool.h"
+
+enum {
+	TABLE_LINES_MOST = 24, /* of a terminal */
+	TABLE_PERCENT = 100,
+	TABLE_TEXT_ROOM = 160,
+};
+#define TABLE_TERMINAL_NS INT64_C(200000000)
+#define TABLE_JSONL_NS	  INT64_C(1000000000)
+#define TABLE_NS_PER_S	  1e9
+
+static const char *table_word(enum table_state state)
+{
+	static const char *const words[] = {
+		[TABLE_WAITING] = "waits",	 [TABLE_TAKING] = "incomplete",
+		[TABLE_COMPLETE] = "complete",	 [TABLE_HERE] = "was there",
+		[TABLE_SHARE] = "share",	 [TABLE_REFUSED] = "refused",
+		[TABLE_UNREACHED] = "no answer", [TABLE_DIED] = "died",
+		[TABLE_FAILED] = "failed",
+	};
+
+	return words[state];
+}
+
+bool table_is_whole(const struct table_row *row)
+{
+	return row->state == TABLE_COMPLETE || row->state == TABLE_HERE;
+}
+
+static unsigned table_complete(const struct table *table)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < table->count; i++)
+		count += table_is_whole(&table->rows[i]);
+	return count;
+}
+
+bool table_is_kept(const struct table *table)
+{
+	if (table->spread)
+		return table->union_bytes == table->file.total_bytes;
+	return table_complete(table) >= table->needed;
+}
+
+/* How far as many are as must have it; or all of them together. */
+static uint64_t table_bytes(const struct table *table)
+{
+	uint64_t most = 0, sum = 0;
+
+	for (unsigned i = 0; i < table->count; i++) {
+		uint64_t bytes = table->rows[i].bytes;
+		unsigned so_far = 0;
+
+		sum += bytes;
+		for (unsigned j = 0; j < table->count; j++)
+			so_far += table->rows[j].bytes >= bytes;
+		if (so_far >= table->needed && bytes > most)
+			most = bytes;
+	}
+	if (!table->spread)
+		return most;
+	return sum < table->file.total_bytes ? sum : table->file.total_bytes;
+}
+
+/* ------------------------------------------------------------------- terminal */
+
+static void table_clear(struct table *table)
+{
+	if (table->lines)
+		fprintf(stderr, "\r\033[%uA\033[J", table->lines);
+	table->lines = 0;
+}
+
+static void table_draw_row(const struct table *table,
+			   const struct table_row *row)
+{
+	char done[PROGRESS_RATE_ROOM];
+	unsigned percent = TABLE_PERCENT;
+
+	if (table->file.total_bytes > 0)
+		percent = (unsigned)((double)row->bytes * TABLE_PERCENT /
+				     (double)table->file.total_bytes);
+	fprintf(stderr, "%-28.40s %3u%%  %10s  %s\n", row->receiver, percent,
+		progress_size((double)row->bytes, done),
+		row->state == TABLE_TAKING ? "" : table_word(row->state));
+}
+
+static void table_draw(struct table *table)
+{
+	unsigned shown = table->count;
+
+	table_clear(table);
+	if (shown > TABLE_LINES_MOST)
+		shown = TABLE_LINES_MOST;
+	for (unsigned i = 0; i < shown; i++)
+		table_draw_row(table, &table->rows[i]);
+	fprintf(stderr, "%.40s: %u of %u have it\n", table->file.name,
+		table_complete(table), table->count);
+	table->lines = shown + 1;
+}
+
+static void table_print_why(const char *why)
+{
+	int length = tool_text_length(why);
+
+	fputs("  ", stderr);
+	for (int i = 0; i < length; i++) {
+		fputc(why[i], stderr);
+		if (why[i] == '\n')
+			fputs("      ", stderr);
+	}
+}
+
+static void table_print_row(const struct table_row *row)
+{
+	char size[PROGRESS_RATE_ROOM];
+
+	fprintf(stderr, "  %-24s %-10s %10s %8.2f s", row->receiver,
+		table_word(row->state), progress_size((double)row->bytes, size),
+		(double)row->took_ns / TABLE_NS_PER_S);
+	if (row->why)
+		table_print_why(row->why);
+	fputc('\n', stderr);
+	if (row->fix)
+		fprintf(stderr, "  fix: %s\n", row->fix);
+}
+
+static void table_say_rule(const struct table *table, char *text)
+{
+	if (table->spread)
+		snprintf(text, TABLE_TEXT_ROOM,
+			 "%llu of %llu bytes are with those that are there",
+			 (unsigned long long)table->union_bytes,
+			 (unsigned long long)table->file.total_bytes);
+	else
+		snprintf(text, TABLE_TEXT_ROOM, "%u of %u have it, and %u must",
+			 table_complete(table), table->count, table->needed);
+}
+
+static void table_print(const struct table *table, const char *error,
+			int64_t duration_ns)
+{
+	char size[PROGRESS_RATE_ROOM];
+
+	if (error)
+		fprintf(stderr, "error: %s: %s\n", table->file.name, error);
+	else
+		fprintf(stderr,
+			"%s: %s in %.2f s, %s: %u of %u have it%s, hash "
+			"%016llx\n",
+			table->file.name,
+			progress_size((double)table->file.total_bytes, size),
+			(double)duration_ns / TABLE_NS_PER_S, table->mode,
+			table_complete(table), table->count,
+			table->spread ? " whole, together they do" : "",
+			(unsigned long long)table->file.hash);
+	for (unsigned i = 0; i < table->count; i++)
+		table_print_row(&table->rows[i]);
+}
+
+/* ----------------------------------------------------------------------- JSON */
+
+static json_t *table_rows_json(const struct table *table)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct table_row *row = &table->rows[i];
+
+		json_array_append_new(
+			array,
+			json_pack("{s:o, s:s, s:o, s:I, s:I}", "receiver",
+				  progress_string(row->receiver), "state",
+				  table_word(row->state), "why",
+				  progress_string(row->why), "bytes",
+				  (json_int_t)row->bytes, "duration_ns",
+				  (json_int_t)row->took_ns));
+	}
+	return array;
+}
+
+static void table_print_json(const struct table *table, json_t *object)
+{
+	json_object_set_new(object, "mode", json_string(table->mode));
+	json_object_set_new(object, "needed", json_integer(table->needed));
+	json_object_set_new(object, "complete",
+			    json_integer(table_complete(table)));
+	json_object_set_new(object, "receivers", table_rows_json(table));
+	progress_print(object);
+}
+
+/* ---------------------------------------------------------------------- both */
+
+bool table_is_due(const struct table *table, int64_t now_ns)
+{
+	const struct progress *progress = &table->progress;
+
+	return (progress->terminal || progress->jsonl) &&
+	       now_ns - table->shown_ns >=
+		       (progress->jsonl ? TABLE_JSONL_NS : TABLE_TERMINAL_NS);
+}
+
+void table_show(struct table *table, int64_t now_ns)
+{
+	uint64_t bytes = table_bytes(table), more;
+
+	more = bytes > table->file.bytes ? bytes - table->file.bytes : 0;
+	table->file.bytes = bytes;
+	if (table->progress.jsonl)
+		table_print_json(
+			table, progress_object(&table->progress, &table->file,
+					       "interval",
+					       now_ns - table->shown_ns, more));
+	if (table->progress.terminal)
+		table_draw(table);
+	table->shown_ns = now_ns;
+}
+
+/* Until the last one's state was known: closing is none of it. */
+static int64_t table_duration_ns(const struct table *table)
+{
+	int64_t longest_ns = 0;
+
+	for (unsigned i = 0; i < table->count; i++)
+		if (table->rows[i].took_ns > longest_ns)
+			longest_ns = table->rows[i].took_ns;
+	return longest_ns;
+}
+
+void table_end(struct table *table)
+{
+	int64_t duration_ns = table_duration_ns(table);
+	char text[TABLE_TEXT_ROOM];
+	const char *error = table->file.error;
+
+	table_clear(table);
+	if (!error && !table_is_kept(table)) {
+		table_say_rule(table, text);
+		error = text;
+	}
+	table->file.error = error;
+	table->file.bytes =
+		table->spread ? table->union_bytes : table_bytes(table);
+	table_print(table, error, duration_ns);
+	if (table->progress.json || table->progress.jsonl)
+		table_print_json(table,
+				 progress_result(&table->progress, &table->file,
+						 duration_ns));
+	table->file.error = NULL;
+}
