@@ -23,7 +23,7 @@
  * Parameters: acks (default 0): destinations that must have a message; 0: all to
  *            whom it went;
  *            backlog (default 64MiB): of messages without a fate that one
- *            destination may have;
+ *            destination may have more than the one that has the least;
  *            slow (default leave): what becomes of one that has more: leave, its
  *            session ends; skip, it gets no new messages until it has less.
  *
@@ -49,15 +49,33 @@ enum {
 
 /* ------------------------------------------------------------ who is too slow */
 
+/* What the quickest of those that take have before them. */
+static uint64_t fan_out_least(const struct nopal_session *session)
+{
+	uint32_t count = nopal_destination_count(session);
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t backlog = nopal_destination_backlog(session, i);
+
+		if (nopal_destination_takes(nopal_destination_at(session, i)) &&
+		    backlog < least)
+			least = backlog;
+	}
+	return least;
+}
+
 static void fan_out_look(struct nopal_session *session,
-			 const struct nopal_part *part, uint32_t index)
+			 const struct nopal_part *part, uint32_t index,
+			 uint64_t least)
 {
 	const struct fan_out_parameters *set = nopal_parameters(part);
 	struct nopal_destination *destination =
 		nopal_destination_at(session, index);
+	uint64_t backlog = nopal_destination_backlog(session, index);
 
-	destination->paused = nopal_destination_backlog(session, index) >
-			      (uint64_t)set->backlog;
+	destination->paused =
+		backlog > least && backlog - least > (uint64_t)set->backlog;
 	if (destination->paused && set->slow == FAN_OUT_LEAVE)
 		nopal_destination_break(session, index, NOPAL_RESOURCE,
 					"it is too far behind the others");
@@ -68,10 +86,11 @@ static enum nopal_verdict fan_out_on_send(struct nopal_session *session,
 					  struct nopal_segment *segment)
 {
 	uint32_t count = nopal_destination_count(session);
+	uint64_t least = fan_out_least(session);
 
 	(void)segment;
 	for (uint32_t i = 0; i < count; i++)
-		fan_out_look(session, part, i);
+		fan_out_look(session, part, i, least);
 	return NOPAL_CONTINUE;
 }
 
@@ -194,7 +213,8 @@ static const struct nopal_parameter fan_out_table[] = {
 	  .initial = "64MiB",
 	  .least = "1B",
 	  .most = "1024GiB",
-	  .doc = "messages without a fate that one destination may have" },
+	  .doc = "messages without a fate that one destination may have more "
+		 "than the one that has the least" },
 	{ .name = "slow",
 	  .unit = NOPAL_WORD,
 	  .offset = offsetof(struct fan_out_parameters, slow),

@@ -364,6 +364,23 @@ static void test_a_slow_one_misses_what_it_is_too_slow_for(void **state)
 	many_close(&many);
 }
 
+/* However much waits: who is not behind the others is not too slow. */
+static void test_a_burst_is_nobodys_fault(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out { acks = 1 backlog = 20kB }"),
+		  3, "rate 20mbit delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(many_send_bytes(&many, FLOW_BYTES, 0), 0);
+	many_run(&many, 5 * NOPAL_SECOND);
+	assert_int_equal(ended_ones(), 0);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 50);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(many.end[i].delivered, 50);
+	many_close(&many);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_of_all_removed_nobody_can_say),
 		cmocka_unit_test(test_a_group_without_destinations),
 		cmocka_unit_test(test_a_slow_one_leaves),
+		cmocka_unit_test(test_a_burst_is_nobodys_fault),
 		cmocka_unit_test(
 			test_a_slow_one_misses_what_it_is_too_slow_for),
 	};
