@@ -165,17 +165,25 @@ static void compose_multiplicity(const struct nopal_composition *composition,
 	}
 }
 
-/* Roles that its place gives a layer. */
+/* Roles that a layer's place gives it. */
+static const char *compose_stands_on(const struct nopal_config *config,
+				     size_t index)
+{
+	const struct nopal_config_layer *layer = &config->layers[index];
+
+	if (layer[1].multiplicity == NOPAL_PER_DESTINATION)
+		return "layer_below|destinations";
+	if (layer[1].multiplicity == NOPAL_SHARED_LAYER ||
+	    layer->multiplicity == NOPAL_PER_STREAM)
+		return "layer_below|flow";
+	return "layer_below";
+}
+
 static void compose_place(struct nopal_composition *composition)
 {
-	const struct nopal_config *config = composition->config;
-
 	for (size_t i = 0; i + 1 < composition->layer_count; i++)
 		composition->layers[i].stands_on =
-			config->layers[i + 1].multiplicity ==
-					NOPAL_PER_DESTINATION
-				? "layer_below|destinations"
-				: "layer_below";
+			compose_stands_on(composition->config, i);
 }
 
 static void compose_layer(struct nopal_composed_layer *layer,

@@ -698,6 +698,11 @@ enum { NOPAL_PATHS_MOST = 4, NOPAL_PATH_NONE = UINT8_MAX };
 bool nopal_path_is_open(const struct nopal_session *session, unsigned path);
 void nopal_path_open(struct nopal_session *session, unsigned path);
 
+/* Above a flow that others stand on, too: FLOW_TURN follows, in the order of asking,
+ * when nothing waits to leave the flow any more, by its variable app_limited; where
+ * nobody writes that, at the end of the turn. */
+void nopal_flow_wait(struct nopal_session *session);
+
 /* Above a layer of destinations: who they are now, by their age, and which of them
  * have the segment that leaves, in SEND_SEGMENT: the one that the application has
  * named; those that were chosen; else all that are not removed, paused or ended.  What

@@ -27,8 +27,9 @@ struct nopal_group {
 
 /* The streams of a flow: stacks of their own above one. */
 struct nopal_streams {
-	struct nopal_map by_id;	       /* of the lowest core of each */
-	uint32_t opened;	       /* by us */
+	struct nopal_map by_id; /* of the lowest core of each */
+	struct nopal_core *waiting, **waiting_end; /* for their turn */
+	uint32_t opened;			   /* by us */
 	struct nopal_numbers accepted; /* of the peer's, by half their id */
 };
 
@@ -44,6 +45,8 @@ struct nopal_core *nopal__stream_of(const struct nopal_core *flow,
 /* The same, or a new one of the peer's. */
 struct nopal_core *nopal__stream_for(struct nopal_core *flow,
 				     const struct nopal_message *message);
+/* At the end of the flow's turn: the next stream has its own. */
+void nopal__flow_turn(struct nopal_core *flow);
 /* Its stack is about to be freed. */
 void nopal__stream_ended(struct nopal_core *stream);
 struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,

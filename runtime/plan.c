@@ -257,6 +257,15 @@ static void seal_destinations(struct nopal_plan *plan)
 	}
 }
 
+static void seal_flow_idle(struct nopal_plan *plan)
+{
+	const struct nopal_layer *flow = &plan->layers[plan->flow];
+
+	for (uint32_t i = 0; plan->flow && i < flow->shared_count; i++)
+		if (strcmp(flow->shared_name[i], "app_limited") == 0)
+			plan->flow_idle = i + 1;
+}
+
 static char *text_copy(const char *text)
 {
 	char *copy = strdup(text ? text : "");
@@ -295,6 +304,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		nopal__seal_layer(plan, &plan->layers[l],
 				  &composition->layers[l]);
+	seal_flow_idle(plan);
 	nopal__limit_messages(plan, composition->config->message_limit_bytes);
 	seal_budget(plan, &composition->config->budget);
 	for (uint32_t l = 0; l < plan->layer_count; l++)

@@ -136,7 +136,8 @@ struct nopal_plan {
 	uint8_t destinations; /* index of the layer of them; 0: there is none */
 	uint8_t stream_slot;  /* which stream of the flow below it is */
 	uint8_t flow; /* index of the layer that many stand on; 0: none is */
-	bool flow_shared; /* by sessions that are opened apart */
+	bool flow_shared;   /* by sessions that are opened apart */
+	uint32_t flow_idle; /* 1 + its shared variable app_limited; 0: none */
 	struct nopal_kind_plan kinds[NOPAL_KIND_ROOM];
 	const struct nopal_part *seal;	 /* NULL: none */
 	const struct nopal_part *format; /* of data headers; NULL: ours */

@@ -271,6 +271,9 @@ static const char *relations_place(const char *role)
 	if (strcmp(role, "destinations") == 0)
 		return "put it into a layer right above one with "
 		       "`multiplicity = per_destination`";
+	if (strcmp(role, "flow") == 0)
+		return "put it into a layer with `multiplicity = per_stream`, "
+		       "or right above one that is `shared`";
 	if (strcmp(role, "layer_below") == 0)
 		return "put it into a layer that is not the lowest";
 	return "nothing known provides it: is a `plugin` missing?";

@@ -190,6 +190,7 @@ struct nopal_core {
 			*destination; /* top of a destination's stack */
 	};
 	struct nopal_core *next_ended;
+	struct nopal_core *next_waiting; /* a stream, for its turn */
 	struct nopal_core *next,
 		**at; /* in a list of the endpoint: bottom only */
 	struct nopal_wheel_entry wake;
@@ -395,8 +396,7 @@ void nopal__stack_done(struct nopal_core *core,
 		       const struct nopal_message *message);
 
 /* session.c */
-/* Sets the pointers of what a session has awake; false: no memory, but never
- * for a second time. */
+/* Sets the pointers of what is awake; false: no memory, but never a second time. */
 bool nopal__awake_lay_out(struct nopal_core *core);
 void nopal__awake_forget(struct nopal_core *core);
 struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
@@ -440,7 +440,6 @@ static inline struct nopal_core *nopal__stack_bottom(struct nopal_core *core)
 		core = core->below;
 	return core;
 }
-/* That meets the endpoint. */
 static inline struct nopal_core *nopal__bottom(struct nopal_core *core)
 {
 	while (core->below)

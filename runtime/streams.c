@@ -32,6 +32,7 @@ int nopal__streams_attach(struct nopal_core *flow)
 	flow->streams = calloc(1, sizeof(*flow->streams));
 	if (!flow->streams)
 		return -ENOMEM;
+	flow->streams->waiting_end = &flow->streams->waiting;
 	return nopal_numbers_init(&flow->streams->accepted, 0, STREAM_IDS_OPEN);
 }
 
@@ -153,10 +154,64 @@ void nopal__streams_end(struct nopal_core *flow, enum nopal_end end,
 			nopal__session_end(map->slots[i].value, end, text);
 }
 
+/* ---------------------------------------------------------------------- turns */
+
+static bool is_waiting(const struct nopal_streams *streams,
+		       const struct nopal_core *stream)
+{
+	return stream->next_waiting ||
+	       streams->waiting_end == &stream->next_waiting;
+}
+
+void nopal_flow_wait(struct nopal_session *session)
+{
+	struct nopal_core *stream = nopal__core(session);
+	struct nopal_core *flow = stream->below;
+	struct nopal_streams *streams = flow->streams;
+
+	if (is_waiting(streams, stream))
+		return;
+	*streams->waiting_end = stream;
+	streams->waiting_end = &stream->next_waiting;
+	nopal__touch(flow);
+}
+
+static void stop_waiting(struct nopal_streams *streams,
+			 struct nopal_core *stream)
+{
+	struct nopal_core **at = &streams->waiting;
+
+	if (!is_waiting(streams, stream))
+		return;
+	while (*at != stream)
+		at = &(*at)->next_waiting;
+	*at = stream->next_waiting;
+	if (!*at)
+		streams->waiting_end = at;
+	stream->next_waiting = NULL;
+}
+
+void nopal__flow_turn(struct nopal_core *flow)
+{
+	struct nopal_streams *streams = flow->streams;
+	struct nopal_core *stream = streams->waiting;
+	uint32_t idle = flow->layer->plan->flow_idle;
+
+	if (!stream || flow->life != NOPAL_LIFE_OPEN ||
+	    (idle && !flow->session.shared[idle - 1]))
+		return;
+	stop_waiting(streams, stream);
+	nopal__touch(flow); /* another one's may follow */
+	nopal__touch(stream);
+	if (stream->life != NOPAL_LIFE_ENDED)
+		nopal_raise_FLOW_TURN(&stream->session, &stream->session);
+}
+
 void nopal__stream_ended(struct nopal_core *stream)
 {
 	struct nopal_core *flow = stream->below;
 
+	stop_waiting(flow->streams, stream);
 	nopal_map_take(&flow->streams->by_id, stream->stream);
 	if (flow->opener && !flow->streams->by_id.used &&
 	    flow->life != NOPAL_LIFE_ENDED)

@@ -61,6 +61,8 @@ static void session_turn_end(struct nopal_core *core)
 		nopal__drain_queue(core);
 	nopal_raise_TURN_END(&core->session, &core->session);
 	tell_writable(core);
+	if (core->is_flow)
+		nopal__flow_turn(core);
 }
 
 static void touched_run(struct nopal_world *world)

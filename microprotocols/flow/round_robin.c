@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * round_robin -- streams of one flow send in turns, so many segments each.
+ *
+ * Paper:     Gu and Grossman, UDTv4, section 3.3 (the flow reads its connections
+ *            round robin, in blocks of 32 packets).
+ * Differs:   a stream gets its turn when nothing waits to leave the flow any more:
+ *            what is in line there is one block, whoever has how much.  Urgent
+ *            segments wait for no turn.
+ * Needs:     flow.
+ * Provides:  stream_turns (exclusive).
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_TO_NET, FLOW_TURN.
+ * Raises:    SESSION_BROKEN.
+ * Holds:     send: until it is the stream's turn.
+ * Wire:      nothing.
+ * Shares:    nothing.
+ * Parameters: block (default 32): segments that a stream sends in one turn.
+ */
+#include "microprotocol.h"
+
+struct round_robin_parameters {
+	int64_t block;
+};
+
+struct round_robin {
+	struct nopal_queue waiting;
+};
+
+static enum nopal_verdict round_robin_on_to_net(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
+{
+	struct round_robin *self = nopal_state(session, part);
+
+	if (segment->urgent) {
+		nopal_release(session, part, segment, NOPAL_SEND);
+		return NOPAL_CONTINUE;
+	}
+	if (nopal_queue_push(session, &self->waiting, segment) < 0) {
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room for a segment that waits for its "
+				    "turn");
+		return NOPAL_STOP;
+	}
+	nopal_flow_wait(session);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict round_robin_on_turn(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_session *subject)
+{
+	const struct round_robin_parameters *set = nopal_parameters(part);
+	struct round_robin *self = nopal_state(session, part);
+	struct nopal_segment *segment;
+
+	(void)subject;
+	for (int64_t left = set->block;
+	     left && (segment = nopal_queue_first(session, &self->waiting));
+	     left--) {
+		nopal_queue_pop(&self->waiting);
+		nopal_release(session, part, segment, NOPAL_SEND);
+	}
+	if (self->waiting.count)
+		nopal_flow_wait(session);
+	return NOPAL_CONTINUE;
+}
+
+static void round_robin_rest(struct nopal_session *session,
+			     const struct nopal_part *part)
+{
+	struct round_robin *self = nopal_state(session, part);
+
+	nopal_queue_rest(session, &self->waiting);
+}
+
+static const struct nopal_parameter round_robin_table[] = {
+	{ .name = "block",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct round_robin_parameters, block),
+	  .initial = "32",
+	  .least = "1",
+	  .most = "65536",
+	  .doc = "segments that a stream sends in one turn" },
+	{ 0 },
+};
+
+static const struct nopal_binding round_robin_bindings[] = {
+	NOPAL_ON(SEGMENT_TO_NET, round_robin_on_to_net),
+	NOPAL_ON(FLOW_TURN, round_robin_on_turn),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_round_robin = {
+	.abi = NOPAL_ABI,
+	.name = "round_robin",
+	.family = "flow",
+	.summary = "streams of one flow send in turns, so many segments each",
+	.provides =
+		(const struct nopal_role[]){ { "stream_turns", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ .role = "flow",
+			  .because = "turns are taken by those that stand on "
+				     "one" },
+			{ 0 } },
+	.parameters_size = sizeof(struct round_robin_parameters),
+	.parameters = round_robin_table,
+	.holds = (const struct nopal_hold[]){ { "it is the stream's turn",
+						NOPAL_SEND, NOPAL_DATA, false },
+					      { 0 } },
+	.state_size = sizeof(struct round_robin),
+	.bindings = round_robin_bindings,
+	.raises = (const char *const[]){ "SESSION_BROKEN", NULL },
+	.rest = round_robin_rest,
+};

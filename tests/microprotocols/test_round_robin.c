@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams of one flow take turns: none has the path to itself because it was first. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "one_flow.h"
+
+enum { MANY = 10, BYTES = 400000 };
+
+#define CONFIG(upper)                                                          \
+	"layer \"stream\" { multiplicity = per_stream\n" STREAM upper          \
+	"\n}\nlayer \"flow\" {\n" FLOW "}\n"
+static const char IN_TURNS[] = CONFIG("round_robin { block = 8 }");
+static const char AT_ONCE[] = CONFIG("");
+
+static char bytes[BYTES];
+
+/* Each stream sends its message in the same instant; when the first and the last of
+ * them are there, since then. */
+static void send_all(const char *config, int64_t *ret_first_ns,
+		     int64_t *ret_last_ns)
+{
+	int64_t sent_ns;
+
+	pair_open(config, "rate 20mbit delay 10ms limit 200");
+	for (uint32_t i = 0; i < MANY; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(NOPAL_SECOND);
+	sent_ns = nopal_world_now(pair.world);
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_int_equal(
+			nopal_send(pair.here[i].session, bytes, BYTES, 0), 0);
+	pair_run(30 * NOPAL_SECOND);
+	*ret_first_ns = INT64_MAX;
+	*ret_last_ns = 0;
+	for (uint32_t i = 0; i < MANY; i++) {
+		int64_t took_ns = pair.there[i].last_ns - sent_ns;
+
+		assert_int_equal(pair.there[i].bytes, BYTES + 5);
+		if (took_ns < *ret_first_ns)
+			*ret_first_ns = took_ns;
+		if (took_ns > *ret_last_ns)
+			*ret_last_ns = took_ns;
+	}
+	pair_close();
+}
+
+static void test_streams_share_the_path(void **state)
+{
+	int64_t first_ns, last_ns, alone_first_ns, alone_last_ns;
+
+	(void)state;
+	send_all(AT_ONCE, &alone_first_ns, &alone_last_ns);
+	assert_true(alone_first_ns < alone_last_ns / 4); /* who was first */
+	send_all(IN_TURNS, &first_ns, &last_ns);
+	assert_true(first_ns > last_ns / 10 * 9);
+	assert_true(last_ns < alone_last_ns / 10 * 12); /* turns cost little */
+}
+
+/* Half of a second of others' segments is in line before it. */
+static void test_what_is_urgent_waits_for_no_turn(void **state)
+{
+	const struct nopal_property urgent = { 0, 1 };
+	struct nopal_property property = urgent;
+	int64_t sent_ns;
+
+	(void)state;
+	pair_open(IN_TURNS, "rate 20mbit delay 10ms limit 200");
+	for (uint32_t i = 0; i < MANY; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(NOPAL_SECOND);
+	for (uint32_t i = 1; i < MANY; i++)
+		nopal_send(pair.here[i].session, bytes, BYTES, 0);
+	pair_run(300 * NOPAL_MILLISECOND);
+	property.which = nopal_property(pair.plan, "urgent");
+	sent_ns = nopal_world_now(pair.world);
+	assert_int_equal(nopal_send_with(pair.here[0].session, "now", 3, 0,
+					 &property, 1),
+			 0);
+	pair_run(10 * NOPAL_SECOND);
+	assert_string_equal(pair.there[0].text, "now");
+	/* behind what the network holds already: its queue and the path */
+	assert_true(pair.there[0].last_ns - sent_ns <
+		    10 * NOPAL_MILLISECOND + 200 * 600 * NOPAL_MICROSECOND);
+	pair_close();
+}
+
+static void test_a_stream_that_breaks_gives_up_its_turn(void **state)
+{
+	(void)state;
+	pair_open(IN_TURNS, "rate 20mbit delay 10ms limit 200");
+	for (uint32_t i = 0; i < 4; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(NOPAL_SECOND);
+	for (uint32_t i = 0; i < 4; i++)
+		nopal_send(pair.here[i].session, bytes, BYTES, 0);
+	pair_run(50 * NOPAL_MILLISECOND);
+	nopal_session_abort(pair.here[1].session, "enough");
+	nopal_session_abort(pair.here[3].session, "enough");
+	pair_run(20 * NOPAL_SECOND);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(pair.there[i].bytes == BYTES + 5, i % 2 == 0);
+	pair_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_streams_share_the_path),
+		cmocka_unit_test(test_what_is_urgent_waits_for_no_turn),
+		cmocka_unit_test(test_a_stream_that_breaks_gives_up_its_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
