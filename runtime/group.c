@@ -164,7 +164,7 @@ static void copy_settle(struct nopal_core *member,
 	struct nopal_copy copy = {
 		.segment = segment,
 		.destination = member->destination,
-		.fate = fate,
+		.fate = (int)fate,
 	};
 
 	nopal__touch(group);

@@ -29,11 +29,11 @@
  * Provides:  reliability (exclusive), acknowledgement (exclusive),
  *            duplicate_filter, in_sequence.
  * Excludes:  redundancy (what it repairs was discarded with all behind it), tfrc (a
- *            resend is no sample, and after an outage there are only resends).
+ *            resend is no sample, and after an outage there are only resends),
+ *            partial_reliability (there is no way round what is given up).
  * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_RESEND,
  *            SEGMENT_FROM_NET, SEGMENT_VERIFIED, SEGMENT_RECEIVED, SEGMENT_LOST,
- *            SEGMENT_ABANDONED, PEER_GAVE_UP, MSG_FROM_NET, MSG_CONSUMED,
- *            TURN_END.
+ *            MSG_FROM_NET, MSG_CONSUMED, TURN_END.
  * Raises:    ACK_FROM_NET, SEGMENT_RECEIVED, ACK_PROCESSED, SEGMENT_TIMEOUT,
  *            SEGMENT_LOST, SEGMENT_RESEND, SESSION_BROKEN.
  * Holds:     send: until the segment is in the window, and for each departure
@@ -92,18 +92,6 @@ static enum nopal_verdict go_back_n_on_verified(struct nopal_session *session,
 	struct go_back_n *self = nopal_state(session, part);
 
 	self->next = nopal_get(segment, part, GO_BACK_N_NUMBER) + 1;
-	self->owed = true;
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict go_back_n_on_gave_up(struct nopal_session *session,
-					       const struct nopal_part *part,
-					       struct nopal_forward *forward)
-{
-	struct go_back_n *self = nopal_state(session, part);
-
-	if (forward->segment > self->next)
-		self->next = forward->segment;
 	self->owed = true;
 	return NOPAL_CONTINUE;
 }
@@ -244,8 +232,6 @@ static const struct nopal_binding go_back_n_bindings[] = {
 		 .before = "message_segments"),
 	NOPAL_ON(SEGMENT_RECEIVED, nopal__go_back_sender_on_settled),
 	NOPAL_ON(SEGMENT_LOST, nopal__go_back_sender_on_lost),
-	NOPAL_ON(SEGMENT_ABANDONED, nopal__go_back_sender_on_abandoned),
-	NOPAL_ON(PEER_GAVE_UP, go_back_n_on_gave_up),
 	NOPAL_ON(MSG_FROM_NET, go_back_n_on_message, .before = "order"),
 	NOPAL_ON(MSG_CONSUMED, go_back_n_on_consumed),
 	NOPAL_ON(TURN_END, nopal__go_back_sender_on_turn_end,
@@ -276,6 +262,9 @@ const struct nopal_microprotocol nopal_go_back_n = {
 					"all behind it" },
 			{ "tfrc", "its rate rises by round trips, and resends, "
 				  "as all are after an outage, tell none" },
+			{ "partial_reliability", "the peer takes what is next, "
+						 "and nothing leads round "
+						 "what was given up" },
 			{ 0 } },
 	.parameters_size = sizeof(struct go_back_n_parameters),
 	.parameters = go_back_n_table,

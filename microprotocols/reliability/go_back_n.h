@@ -51,7 +51,6 @@ nopal_SEGMENT_RESEND_handler nopal__go_back_sender_on_resend;
 nopal_SEGMENT_FROM_NET_handler nopal__go_back_sender_on_ack;
 nopal_SEGMENT_RECEIVED_handler nopal__go_back_sender_on_settled;
 nopal_SEGMENT_LOST_handler nopal__go_back_sender_on_lost;
-nopal_SEGMENT_ABANDONED_handler nopal__go_back_sender_on_abandoned;
 nopal_TURN_END_handler nopal__go_back_sender_on_turn_end;
 nopal_timer_handler nopal__go_back_sender_when_overdue;
 /* What the peer waits for, modulo 2^32. */

@@ -249,24 +249,6 @@ nopal__go_back_sender_on_settled(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* The peer passes its number: from now on it counts as one that has left. */
-enum nopal_verdict
-nopal__go_back_sender_on_abandoned(struct nopal_session *session,
-				   const struct nopal_part *part,
-				   struct nopal_segment *segment)
-{
-	struct go_back_n *self = nopal_state(session, part);
-	uint64_t number = nopal_get(segment, part, GO_BACK_N_NUMBER);
-
-	if (!segment->departures &&
-	    outstanding_add(session, &self->sent, number, segment->handle) < 0)
-		nopal_session_break(session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
-	if (outstanding_is_open(&self->sent, number))
-		outstanding_take(&self->sent, number);
-	return nopal__go_back_sender_on_settled(session, part, segment);
-}
-
 static void go_back_sender_arrived(struct nopal_session *session,
 				   struct nopal_segment *segment,
 				   struct nopal_ack *ack)
