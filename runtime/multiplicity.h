@@ -28,8 +28,9 @@ struct nopal_group {
 /* The streams of a flow: stacks of their own above one. */
 struct nopal_streams {
 	struct nopal_map by_id; /* of the lowest core of each */
-	struct nopal_core *waiting, **waiting_end; /* for their turn */
-	uint32_t opened;			   /* by us */
+	/* ids of those that wait for their turn; a ring */
+	uint32_t *waiting, first_waiting, count_waiting, room_waiting;
+	uint32_t opened;	       /* by us */
 	struct nopal_numbers accepted; /* of the peer's, by half their id */
 };
 

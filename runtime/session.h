@@ -179,6 +179,7 @@ struct nopal_core {
 	bool fans_out; /* the layer below is one of destinations */
 	bool is_group; /* there may be many of them: it has `group` */
 	bool is_flow;  /* many stand on it: it has `streams` */
+	bool waits;    /* a stream, for its turn */
 	uint32_t local_id, peer_id;
 	uint32_t path_record; /* path_cache.c; 0: none */
 	struct nopal_address peer;
@@ -190,7 +191,6 @@ struct nopal_core {
 			*destination; /* top of a destination's stack */
 	};
 	struct nopal_core *next_ended;
-	struct nopal_core *next_waiting; /* a stream, for its turn */
 	struct nopal_core *next,
 		**at; /* in a list of the endpoint: bottom only */
 	struct nopal_wheel_entry wake;

@@ -32,7 +32,6 @@ int nopal__streams_attach(struct nopal_core *flow)
 	flow->streams = calloc(1, sizeof(*flow->streams));
 	if (!flow->streams)
 		return -ENOMEM;
-	flow->streams->waiting_end = &flow->streams->waiting;
 	return nopal_numbers_init(&flow->streams->accepted, 0, STREAM_IDS_OPEN);
 }
 
@@ -48,6 +47,7 @@ void nopal__streams_free(struct nopal_core *flow)
 			((struct nopal_core *)streams->by_id.slots[i].value)
 				->below = NULL;
 	nopal_free(NULL, streams->by_id.slots);
+	free(streams->waiting);
 	free(streams);
 }
 
@@ -156,11 +156,24 @@ void nopal__streams_end(struct nopal_core *flow, enum nopal_end end,
 
 /* ---------------------------------------------------------------------- turns */
 
-static bool is_waiting(const struct nopal_streams *streams,
-		       const struct nopal_core *stream)
+static bool room_to_wait(struct nopal_streams *streams)
 {
-	return stream->next_waiting ||
-	       streams->waiting_end == &stream->next_waiting;
+	uint32_t room = streams->room_waiting ? 2 * streams->room_waiting : 16;
+	uint32_t *ring;
+
+	if (streams->count_waiting < streams->room_waiting)
+		return true;
+	ring = malloc(room * sizeof(*ring));
+	if (!ring)
+		return false;
+	for (uint32_t i = 0; i < streams->count_waiting; i++)
+		ring[i] = streams->waiting[(streams->first_waiting + i) %
+					   streams->room_waiting];
+	free(streams->waiting);
+	streams->waiting = ring;
+	streams->room_waiting = room;
+	streams->first_waiting = 0;
+	return true;
 }
 
 void nopal_flow_wait(struct nopal_session *session)
@@ -169,38 +182,47 @@ void nopal_flow_wait(struct nopal_session *session)
 	struct nopal_core *flow = stream->below;
 	struct nopal_streams *streams = flow->streams;
 
-	if (is_waiting(streams, stream))
+	if (stream->waits)
 		return;
-	*streams->waiting_end = stream;
-	streams->waiting_end = &stream->next_waiting;
+	if (!room_to_wait(streams)) {
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to wait for a turn");
+		return;
+	}
+	stream->waits = true;
+	streams->waiting[(streams->first_waiting + streams->count_waiting++) %
+			 streams->room_waiting] = stream->stream;
 	nopal__touch(flow);
 }
 
-static void stop_waiting(struct nopal_streams *streams,
-			 struct nopal_core *stream)
+/* The next one that has not ended meanwhile; NULL: nobody waits. */
+static struct nopal_core *next_waiting(struct nopal_streams *streams)
 {
-	struct nopal_core **at = &streams->waiting;
+	struct nopal_core *stream = NULL;
 
-	if (!is_waiting(streams, stream))
-		return;
-	while (*at != stream)
-		at = &(*at)->next_waiting;
-	*at = stream->next_waiting;
-	if (!*at)
-		streams->waiting_end = at;
-	stream->next_waiting = NULL;
+	while (!stream && streams->count_waiting) {
+		uint32_t id = streams->waiting[streams->first_waiting];
+
+		streams->first_waiting =
+			(streams->first_waiting + 1) % streams->room_waiting;
+		streams->count_waiting--;
+		stream = nopal_map_get(&streams->by_id, id);
+	}
+	return stream;
 }
 
 void nopal__flow_turn(struct nopal_core *flow)
 {
-	struct nopal_streams *streams = flow->streams;
-	struct nopal_core *stream = streams->waiting;
 	uint32_t idle = flow->layer->plan->flow_idle;
+	struct nopal_core *stream;
 
-	if (!stream || flow->life != NOPAL_LIFE_OPEN ||
+	if (flow->life != NOPAL_LIFE_OPEN ||
 	    (idle && !flow->session.shared[idle - 1]))
 		return;
-	stop_waiting(streams, stream);
+	stream = next_waiting(flow->streams);
+	if (!stream)
+		return;
+	stream->waits = false;
 	nopal__touch(flow); /* another one's may follow */
 	nopal__touch(stream);
 	if (stream->life != NOPAL_LIFE_ENDED)
@@ -211,7 +233,6 @@ void nopal__stream_ended(struct nopal_core *stream)
 {
 	struct nopal_core *flow = stream->below;
 
-	stop_waiting(flow->streams, stream);
 	nopal_map_take(&flow->streams->by_id, stream->stream);
 	if (flow->opener && !flow->streams->by_id.used &&
 	    flow->life != NOPAL_LIFE_ENDED)
