@@ -373,21 +373,11 @@ struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint,
 	static const struct nopal_address nobody;
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
-	const struct nopal_callbacks *shared =
-		nopal__callbacks_share(endpoint, callbacks);
-	struct nopal_core *core = NULL, *top = NULL;
+	struct nopal_core *top = NULL;
 
-	if (shared && plan->destinations && nopal__demux_suits(endpoint, plan))
-		core = nopal__stack_make(endpoint, plan, 0, plan->destinations,
-					 NULL, &nobody, true);
-	if (core) {
-		top = nopal__top(core);
-		top->callbacks = shared;
-		top->user = user;
-		nopal__session_start(core);
-	} else {
-		nopal__callbacks_unshare(endpoint, shared);
-	}
+	if (plan->destinations)
+		top = nopal__stack_open(endpoint, plan, 0, plan->destinations,
+					&nobody, callbacks, user);
 	nopal__turn_end(world, outermost);
 	return top ? &top->session : NULL;
 }

@@ -262,8 +262,8 @@ static struct nopal_core *session_for(struct nopal_endpoint *endpoint,
 				      const struct nopal_request *request)
 {
 	const struct request_context *context = request->private;
-	struct nopal_core *bottom = nopal__session_make(endpoint, entry->plan,
-							context->from, false);
+	struct nopal_core *bottom =
+		nopal__session_make(endpoint, entry->plan, context->from);
 
 	if (bottom)
 		nopal_session_set_peer_id(&bottom->session, request->peer_id);

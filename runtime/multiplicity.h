@@ -34,6 +34,22 @@ struct nopal_streams {
 	struct nopal_numbers accepted; /* of the peer's, by half their id */
 };
 
+/* session.c */
+/* The layers from `first` to before `end`; the uppermost stands below `above`, where
+ * there is one.  Where `end` is not the plan's, the last one is a group. */
+struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint,
+				     struct nopal_plan *plan, uint32_t first,
+				     uint32_t end, struct nopal_core *above,
+				     const struct nopal_address *peer,
+				     bool opener);
+/* Makes and starts one of ours that stands on nothing; returns its top. */
+struct nopal_core *nopal__stack_open(struct nopal_endpoint *endpoint,
+				     struct nopal_plan *plan, uint32_t first,
+				     uint32_t end,
+				     const struct nopal_address *peer,
+				     const struct nopal_callbacks *callbacks,
+				     void *user);
+
 /* streams.c */
 int nopal__streams_attach(struct nopal_core *flow);
 void nopal__streams_free(struct nopal_core *flow);

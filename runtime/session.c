@@ -206,7 +206,7 @@ static struct nopal_core *cores_make(struct nopal_endpoint *endpoint,
 	return bottom;
 }
 
-static int stack_open(struct nopal_core *bottom)
+static int stack_parts_open(struct nopal_core *bottom)
 {
 	for (struct nopal_core *core = bottom; core; core = nopal__over(core)) {
 		core->local_id = bottom->local_id;
@@ -237,7 +237,7 @@ struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint,
 		stack_free(bottom);
 		return NULL;
 	}
-	if (stack_open(bottom) < 0) {
+	if (stack_parts_open(bottom) < 0) {
 		nopal__endpoint_forget(bottom);
 		stack_free(bottom);
 		return NULL;
@@ -247,11 +247,10 @@ struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint,
 
 struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 				       struct nopal_plan *plan,
-				       const struct nopal_address *peer,
-				       bool opener)
+				       const struct nopal_address *peer)
 {
 	return nopal__stack_make(endpoint, plan, plan->flow, plan->layer_count,
-				 NULL, peer, opener);
+				 NULL, peer, false);
 }
 
 static void parts_close(struct nopal_core *core)
@@ -319,14 +318,38 @@ void nopal_session_opened(struct nopal_session *session)
 		drain_begin(core);
 }
 
+struct nopal_core *nopal__stack_open(struct nopal_endpoint *endpoint,
+				     struct nopal_plan *plan, uint32_t first,
+				     uint32_t end,
+				     const struct nopal_address *peer,
+				     const struct nopal_callbacks *callbacks,
+				     void *user)
+{
+	const struct nopal_callbacks *shared =
+		nopal__callbacks_share(endpoint, callbacks);
+	struct nopal_core *bottom =
+		shared && nopal__demux_suits(endpoint, plan)
+			? nopal__stack_make(endpoint, plan, first, end, NULL,
+					    peer, true)
+			: NULL;
+
+	if (!bottom) {
+		nopal__callbacks_unshare(endpoint, shared);
+		return NULL;
+	}
+	nopal__top(bottom)->callbacks = shared;
+	nopal__top(bottom)->user = user;
+	nopal__session_start(bottom);
+	return nopal__top(bottom);
+}
+
 struct nopal_session *
 nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 		   const struct nopal_address *peer,
 		   const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_world *world = endpoint->port.world;
-	const struct nopal_callbacks *shared;
-	struct nopal_core *bottom, *top;
+	struct nopal_core *top;
 	bool outermost;
 
 	if (plan->destinations)
@@ -335,19 +358,8 @@ nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 	if (plan->flow)
 		return nopal__flow_open(endpoint, plan, peer, callbacks, user);
 	outermost = nopal__turn_begin(world);
-	shared = nopal__callbacks_share(endpoint, callbacks);
-	bottom = shared && nopal__demux_suits(endpoint, plan)
-			 ? nopal__session_make(endpoint, plan, peer, true)
-			 : NULL;
-	top = bottom ? nopal__top(bottom) : NULL;
-
-	if (top) {
-		top->callbacks = shared;
-		top->user = user;
-		nopal__session_start(bottom);
-	} else {
-		nopal__callbacks_unshare(endpoint, shared);
-	}
+	top = nopal__stack_open(endpoint, plan, 0, plan->layer_count, peer,
+				callbacks, user);
 	nopal__turn_end(world, outermost);
 	return top ? &top->session : NULL;
 }

@@ -399,17 +399,10 @@ void nopal__stack_done(struct nopal_core *core,
 /* Sets the pointers of what is awake; false: no memory, but never a second time. */
 bool nopal__awake_lay_out(struct nopal_core *core);
 void nopal__awake_forget(struct nopal_core *core);
+/* A peer's, from the flow on where there is one. */
 struct nopal_core *nopal__session_make(struct nopal_endpoint *endpoint,
 				       struct nopal_plan *plan,
-				       const struct nopal_address *peer,
-				       bool opener);
-/* The layers from `first` to before `end`; the uppermost stands below `above`, where
- * there is one.  Where `end` is not the plan's, the last one is a group. */
-struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint,
-				     struct nopal_plan *plan, uint32_t first,
-				     uint32_t end, struct nopal_core *above,
-				     const struct nopal_address *peer,
-				     bool opener);
+				       const struct nopal_address *peer);
 void nopal__session_close(struct nopal_core *core);
 /* Of which nobody has heard: not started, without callbacks. */
 void nopal__session_unmake(struct nopal_core *bottom);

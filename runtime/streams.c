@@ -241,18 +241,23 @@ void nopal__stream_ended(struct nopal_core *stream)
 
 /* ------------------------------------------------------------------- opening */
 
+/* The top of it. */
 static struct nopal_core *stream_open(struct nopal_core *flow,
-				      const struct nopal_callbacks *shared,
+				      const struct nopal_callbacks *callbacks,
 				      void *user)
 {
 	struct nopal_streams *streams = flow->streams;
-	struct nopal_core *bottom, *top;
+	const struct nopal_callbacks *shared =
+		nopal__callbacks_share(flow->endpoint, callbacks);
+	struct nopal_core *bottom = NULL, *top;
 
-	if (streams->opened == STREAM_IDS)
+	if (shared && streams->opened < STREAM_IDS)
+		bottom = stream_make(flow, 2 * streams->opened + !flow->opener,
+				     true);
+	if (!bottom) {
+		nopal__callbacks_unshare(flow->endpoint, shared);
 		return NULL;
-	bottom = stream_make(flow, 2 * streams->opened + !flow->opener, true);
-	if (!bottom)
-		return NULL;
+	}
 	streams->opened++;
 	top = nopal__top(bottom);
 	top->callbacks = shared;
@@ -281,17 +286,13 @@ struct nopal_session *nopal_stream_open(struct nopal_session *with,
 					void *user)
 {
 	struct nopal_core *flow = flow_of(with), *top;
-	const struct nopal_callbacks *shared;
 	bool outermost;
 
 	if (!flow || !may_join(flow))
 		return NULL;
 	outermost = nopal__turn_begin(flow->world);
 	nopal__touch(flow);
-	shared = nopal__callbacks_share(flow->endpoint, callbacks);
-	top = shared ? stream_open(flow, shared, user) : NULL;
-	if (!top)
-		nopal__callbacks_unshare(flow->endpoint, shared);
+	top = stream_open(flow, callbacks, user);
 	nopal__turn_end(flow->world, outermost);
 	return top ? &top->session : NULL;
 }
@@ -314,30 +315,6 @@ static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
 	return NULL;
 }
 
-/* Its callbacks accept the streams that the peer opens. */
-static struct nopal_core *flow_make(struct nopal_endpoint *endpoint,
-				    struct nopal_plan *plan,
-				    const struct nopal_address *peer,
-				    const struct nopal_callbacks *callbacks,
-				    void *user)
-{
-	const struct nopal_callbacks *shared =
-		nopal__callbacks_share(endpoint, callbacks);
-	struct nopal_core *bottom =
-		shared && nopal__demux_suits(endpoint, plan)
-			? nopal__session_make(endpoint, plan, peer, true)
-			: NULL;
-
-	if (!bottom) {
-		nopal__callbacks_unshare(endpoint, shared);
-		return NULL;
-	}
-	nopal__top(bottom)->callbacks = shared;
-	nopal__top(bottom)->user = user;
-	nopal__session_start(bottom);
-	return nopal__top(bottom);
-}
-
 struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
 				       struct nopal_plan *plan,
 				       const struct nopal_address *peer,
@@ -346,17 +323,14 @@ struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
 {
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
-	struct nopal_core *flow = flow_find(endpoint, plan, peer);
-	const struct nopal_callbacks *shared =
-		nopal__callbacks_share(endpoint, callbacks);
-	struct nopal_core *top = NULL;
+	struct nopal_core *flow = flow_find(endpoint, plan, peer), *top = NULL;
 
-	if (shared && !flow)
-		flow = flow_make(endpoint, plan, peer, callbacks, user);
-	if (shared && flow)
-		top = stream_open(flow, shared, user);
-	if (!top)
-		nopal__callbacks_unshare(endpoint, shared);
+	if (!flow) /* its callbacks accept what the peer opens */
+		flow = nopal__stack_open(endpoint, plan, plan->flow,
+					 plan->layer_count, peer, callbacks,
+					 user);
+	if (flow)
+		top = stream_open(flow, callbacks, user);
 	if (!top && flow && !flow->streams->by_id.used)
 		nopal__session_end(flow, NOPAL_RESOURCE, "out of memory");
 	nopal__turn_end(world, outermost);
