@@ -173,7 +173,7 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      "\t.fingerprint = UINT64_C(0x%llx), .layer_count = %uu, "
 		      ".part_count = %uu,\n\t.slot_count = %uu, "
 		      ".serial_count = %uu, .above_kind_slot = %u, "
-		      ".destination_slot = %u, .destinations = %u, "
+		      ".destination_slot = %u, "
 		      ".stream_slot = %u,\n"
 		      "\t.header_bytes = %uu, .body_bytes = %uu, "
 		      ".trailer_bytes = %uu, .datagram_bytes = %uu, "
@@ -184,11 +184,10 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      (unsigned long long)plan->fingerprint, plan->layer_count,
 		      plan->part_count, plan->slot_count, plan->serial_count,
 		      plan->above_kind_slot, plan->destination_slot,
-		      plan->destinations, plan->stream_slot, plan->header_bytes,
-		      plan->body_bytes, plan->trailer_bytes,
-		      plan->datagram_bytes, plan->path_floor, plan->demux,
-		      plan->many_paths, plan->head_bytes,
-		      plan->data_field_bytes,
+		      plan->stream_slot, plan->header_bytes, plan->body_bytes,
+		      plan->trailer_bytes, plan->datagram_bytes,
+		      plan->path_floor, plan->demux, plan->many_paths,
+		      plan->head_bytes, plan->data_field_bytes,
 		      (unsigned long long)plan->message_limit);
 	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
 	nopal__append(out, "\n\t");

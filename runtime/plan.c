@@ -240,32 +240,6 @@ static void seal_multiplicity(struct nopal_plan *plan,
 		}
 }
 
-/* Where a segment above destinations says for whom it is. */
-static void seal_destinations(struct nopal_plan *plan)
-{
-	const struct nopal_layer *above = &plan->layers[plan->destinations - 1];
-
-	for (uint32_t p = 0; plan->destinations && p < above->part_count; p++) {
-		const struct nopal_part *part =
-			&plan->parts[above->first_part + p];
-		const struct nopal_attribute *attribute =
-			part->microprotocol->attributes;
-
-		for (unsigned i = 0; attribute && attribute[i].name; i++)
-			if (strcmp(attribute[i].name, "destination") == 0)
-				plan->destination_slot = part->attribute[i];
-	}
-}
-
-static void seal_flow_idle(struct nopal_plan *plan)
-{
-	const struct nopal_layer *flow = &plan->layers[plan->flow];
-
-	for (uint32_t i = 0; plan->flow && i < flow->shared_count; i++)
-		if (strcmp(flow->shared_name[i], "app_limited") == 0)
-			plan->flow_idle = i + 1;
-}
-
 static char *text_copy(const char *text)
 {
 	char *copy = strdup(text ? text : "");
@@ -300,11 +274,10 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 		nopal_plan_unref(plan);
 		return NULL;
 	}
-	seal_destinations(plan);
+	plan->destination_slot = (uint8_t)nopal_property(plan, "destination");
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		nopal__seal_layer(plan, &plan->layers[l],
 				  &composition->layers[l]);
-	seal_flow_idle(plan);
 	nopal__limit_messages(plan, composition->config->message_limit_bytes);
 	seal_budget(plan, &composition->config->budget);
 	for (uint32_t l = 0; l < plan->layer_count; l++)

@@ -242,6 +242,15 @@ void nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 
 /* ---------------------------------------------------------------- the layer */
 
+/* By this it says that nothing waits to leave it. */
+static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
+{
+	uint32_t idle = shared_find(flow, "app_limited");
+
+	if (idle < flow->shared_count)
+		plan->flow_idle = idle + 1;
+}
+
 void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 		       const struct nopal_composed_layer *composed)
 {
@@ -256,4 +265,6 @@ void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 	}
 	seal_calls(plan, layer, composed);
 	seal_states(plan, layer, parts);
+	if (plan->flow && layer->index == plan->flow)
+		seal_flow(plan, layer);
 }
