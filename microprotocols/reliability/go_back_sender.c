@@ -3,11 +3,9 @@
  * go_back_sender.c -- go_back_n where it sends data: which segments may leave, how
  * long to wait for an acknowledgement, and what leaves again.
  *
- *        floor      sent.base              sent.end
- *   .....|. . . . . |1 1 1 1 1 1 1 1 1 1 1 |. . .        1: outstanding
- *        |<------------- window ------------------->|
- *
- * Below the base lies what was given up and the peer has not passed yet.
+ *        floor = sent.base       sent.end
+ *   .....|1 1 1 1 1 1 1 1 1 1 1 |. . .        1: outstanding
+ *        |<-------- window ----------->|
  */
 #include "go_back_n.h"
 
@@ -51,8 +49,7 @@ static void go_back_sender_fill_window(struct nopal_session *session,
 	       (segment = nopal_queue_first(session, &self->waiting)) &&
 	       go_back_sender_in_window(part, self, segment)) {
 		nopal_queue_pop(&self->waiting);
-		if (nopal_holds(part, segment, NOPAL_SEND))
-			nopal_release(session, part, segment, NOPAL_SEND);
+		nopal_release(session, part, segment, NOPAL_SEND);
 	}
 }
 
