@@ -9,6 +9,7 @@
 
 #include "send_many.h"
 #include "send_many_file.h"
+#include "show.h"
 
 enum {
 	SEND_SPREAD_CHUNK_MOST = 4 << 20,
@@ -21,20 +22,17 @@ enum {
 
 static int64_t send_many_acks(const struct nopal_plan *plan)
 {
-	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-		const struct nopal_part *part = nopal_plan_part(plan, i);
-		const struct nopal_parameter *at =
-			part->microprotocol->parameters;
+	const struct nopal_part *part = show_provider(plan, "fan_out");
+	const struct nopal_parameter *at =
+		part ? part->microprotocol->parameters : NULL;
+	int64_t acks = 0;
 
-		if (strcmp(part->microprotocol->name, "fan_out") != 0)
-			continue;
-		for (; at->name; at++)
-			if (strcmp(at->name, "acks") == 0)
-				return *(const int64_t *)((const char *)part
-								  ->parameters +
-							  at->offset);
-	}
-	return 0;
+	for (; at && at->name; at++)
+		if (strcmp(at->name, "acks") == 0)
+			memcpy(&acks,
+			       (const char *)part->parameters + at->offset,
+			       sizeof(acks));
+	return acks;
 }
 
 static void send_many_rule(struct many *many)
