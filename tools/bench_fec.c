@@ -8,12 +8,11 @@
  * The program tests/bench/fec_speed measures, as it uses names that are not for
  * applications; a line of it is "WHAT SHAPE MEASURE GBYTES_A_SECOND".
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench.h"
+#include "bench_pair.h"
 #include "tool.h"
 
 enum {
@@ -25,32 +24,6 @@ enum {
 	FEC_MS_PER_S = 1000,
 };
 #define FEC_PROGRAM "fec_speed"
-#define FEC_BESIDE  "../tests/bench" /* of the program in a build tree */
-
-/* The program: in the folder that is said, or in this build tree. */
-static bool fec_program(char *path, size_t room)
-{
-	const char *said = getenv("NOPAL_BENCH_DIR");
-	char self[FEC_PATH_ROOM / 2];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	self[length > 0 ? length : 0] = '\0';
-	slash = strrchr(self, '/');
-	if (said)
-		snprintf(path, room, "%s/" FEC_PROGRAM, said);
-	else
-		snprintf(path, room, "%.*s" FEC_BESIDE "/" FEC_PROGRAM,
-			 slash ? (int)(slash + 1 - self) : 0, self);
-	if (access(path, X_OK) == 0)
-		return true;
-	fprintf(stderr,
-		"error: there is no %s\n"
-		"  fix: build with tests and with ISA-L, or set "
-		"NOPAL_BENCH_DIR to BUILD/tests/bench\n",
-		path);
-	return false;
-}
 
 /* "isal 4+1 encode 45.1" */
 static bool fec_line(struct bench_report *report, const char *line, int round)
@@ -96,8 +69,14 @@ int bench_fec(int argc, char **argv, struct bench_report *report)
 
 	(void)argc;
 	(void)argv;
-	if (!fec_program(program, sizeof(program)))
+	if (!bench_program(FEC_PROGRAM, program, sizeof(program))) {
+		fprintf(stderr,
+			"error: there is no %s\n"
+			"  fix: build with tests and with ISA-L, or set "
+			"NOPAL_BENCH_DIR to BUILD/tests/bench\n",
+			program);
 		return TOOL_SKIPPED;
+	}
 	bench_measure(report, "speed", "GB/s", BENCH_MORE_IS_BETTER);
 	bench_reference(report, BENCH_NONE, "isal");
 	bench_note(report, "gigabytes of source bytes a second, in symbols of "

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/prctl.h>
@@ -25,9 +26,11 @@ enum {
 	PAIR_SOCKET_BYTES = 8 << 20,
 	PAIR_SEGMENTERS = 2, /* one of them cuts a config's messages */
 	PAIR_PATH_BYTES = 256,
+	PAIR_SELF_BYTES = 2048,
 	PAIR_TEXT_BYTES = 128,
 };
 #define PAIR_LOOPBACK	"127.0.0.1"
+#define PAIR_BESIDE	"../tests/bench" /* of the program in a build tree */
 #define PAIR_COALESCED	"+coalesce"
 #define PAIR_FUSED	"-fused" /* ends the name of a row */
 #define PAIR_RUNS_FUSED "fused:" /* begins what nopal_plan_runs says */
@@ -153,6 +156,25 @@ struct nopal_plan *bench_plan(const char *row)
 		row, nopal_plan_runs(plan));
 	nopal_plan_unref(plan);
 	return NULL;
+}
+
+/* --------------------------------------------------------- another program */
+
+bool bench_program(const char *name, char *path, size_t room)
+{
+	const char *said = getenv("NOPAL_BENCH_DIR");
+	char self[PAIR_SELF_BYTES];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	self[length > 0 ? length : 0] = '\0';
+	slash = strrchr(self, '/');
+	if (said)
+		snprintf(path, room, "%s/%s", said, name);
+	else
+		snprintf(path, room, "%.*s" PAIR_BESIDE "/%s",
+			 slash ? (int)(slash + 1 - self) : 0, self, name);
+	return access(path, X_OK) == 0;
 }
 
 /* ----------------------------------------------------------------- partner */

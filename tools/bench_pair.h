@@ -64,6 +64,9 @@ void bench_socket_buffers(int fd);
  * "bulk+coalesce" puts short messages together.  NULL: it
  * was said what is wrong. */
 struct nopal_plan *bench_plan(const char *row);
+/* A program of tests/bench: in $NOPAL_BENCH_DIR, or in this program's build tree.
+ * False: it is not there, and `path` says where it would be. */
+bool bench_program(const char *name, char *path, size_t room);
 /* "ADDRESS:PORT" as nopal_address_parse reads it. */
 bool bench_address(const char *address, uint16_t port,
 		   struct nopal_address *ret_address);

@@ -104,6 +104,16 @@ bool reproduce_place_volley(const struct reproduce_place *place,
 		       : volley_run(volley, &pair);
 }
 
+bool reproduce_place_echo(const struct reproduce_place *place,
+			  struct echo *echo)
+{
+	struct trips_link link = place_link(place);
+	struct bench_place pair = place_pair(place);
+
+	return place->world == REPRODUCE_SIMULATED ? echo_simulate(echo, &link)
+						   : echo_run(echo, &pair);
+}
+
 bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
 			     struct nopal_plan **ret_plan)
 {

@@ -7,6 +7,7 @@
 #ifndef NOPAL_REPRODUCE_PLACE_H
 #define NOPAL_REPRODUCE_PLACE_H
 
+#include "echo.h"
 #include "hosts.h"
 #include "reproduce.h"
 #include "trips.h"
@@ -35,11 +36,13 @@ bool reproduce_place_open(struct reproduce_place *place,
 void reproduce_place_close(struct reproduce_place *place,
 			   const struct reproduce_options *options);
 
-/* As trips_run and volley_run.  In the simulator configs alone. */
+/* As trips_run, volley_run and echo_run.  In the simulator configs alone. */
 bool reproduce_place_trips(const struct reproduce_place *place,
 			   struct trips *trips);
 bool reproduce_place_volley(const struct reproduce_place *place,
 			    struct volley *volley);
+bool reproduce_place_echo(const struct reproduce_place *place,
+			  struct echo *echo);
 
 /* A protocol of the paper's tables. */
 struct reproduce_protocol {

@@ -14,12 +14,11 @@
 #include <cmocka.h>
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "echo.h"
 #include "rig.h"
 
-enum { KIB = 1024, MIB = 1024 * KIB, PIECES_AHEAD = 512 };
+enum { KIB = 1024, MIB = 1024 * KIB };
 
 /* The paper's ways, as a config: a packet is a piece with its header. */
 static const char config_text[] = "transport_driver {}\n"
@@ -36,112 +35,31 @@ static const struct table table_1 = { 1024, 32, 50 };
 static const struct table table_2 = { 8096, 128, 10 };
 static const struct table table_3 = { 8096, 1, 10 };
 
-struct echo {
-	struct nopal_world *world;
-	struct nopal_session *session;
-	unsigned payload;
-	uint32_t size, sent, back;
-	int64_t done_ns; /* all was back */
-};
-
-static uint8_t byte_at(uint32_t at)
-{
-	return (uint8_t)(at * UINT32_C(2654435761) >> 24);
-}
-
-static void push(struct echo *echo)
-{
-	uint8_t piece[8096];
-
-	while (echo->sent < echo->size &&
-	       echo->sent - echo->back < PIECES_AHEAD * echo->payload) {
-		uint32_t left = echo->size - echo->sent;
-		uint32_t length = left < echo->payload ? left : echo->payload;
-
-		for (uint32_t i = 0; i < length; i++)
-			piece[i] = byte_at(echo->sent + i);
-		if (nopal_send(echo->session, piece, length, 0) < 0)
-			return;
-		echo->sent += length;
-	}
-}
-
-static void server_received(struct nopal_session *session,
-			    struct nopal_message *message, void *user)
-{
-	uint8_t piece[8096];
-	size_t length = nopal_message_copy(message, 0, piece, sizeof(piece));
-
-	(void)user;
-	assert_int_equal(length, nopal_message_length(message));
-	assert_int_equal(nopal_send(session, piece, length, 0), 0);
-}
-
-static void client_received(struct nopal_session *session,
-			    struct nopal_message *message, void *user)
-{
-	struct echo *echo = user;
-	uint8_t piece[8096];
-	size_t length = nopal_message_copy(message, 0, piece, sizeof(piece));
-
-	(void)session;
-	for (size_t i = 0; i < length; i++)
-		assert_int_equal(piece[i], byte_at(echo->back + (uint32_t)i));
-	echo->back += (uint32_t)length;
-	if (echo->back == echo->size)
-		echo->done_ns = nopal_world_now(echo->world);
-	push(echo);
-}
-
-static const struct nopal_callbacks server = { .received = server_received };
-static const struct nopal_callbacks client = { .received = client_received };
-
-static void join(struct nopal_world *world, const char *words)
-{
-	struct nopal_problems problems;
-	struct nopal_link there, back;
-
-	nopal_problems_init(&problems);
-	assert_true(nopal_link_parse(words, &there, &back, &problems) >= 0);
-	nopal_problems_fini(&problems);
-	nopal_sim_host(world);
-	nopal_sim_host(world);
-	nopal_sim_connect(world, 0, 1, &there, &back);
-}
-
 /* How long it takes until all is back, in ns of virtual time. */
 static int64_t transfer(const struct table *table, uint32_t size,
 			const char *words)
 {
-	struct echo echo = { .world = nopal_sim_new(1),
-			     .payload = table->payload,
-			     .size = size };
-	struct nopal_endpoint *from, *to;
-	struct nopal_address peer;
-	struct nopal_plan *plan;
+	struct nopal_link forward, reverse;
+	struct trips_link link = { &forward, &reverse, 1 };
+	struct echo echo = { .kind = TRIPS_CONFIG,
+			     .piece = table->payload,
+			     .size = size,
+			     .patience_ns = 100 * NOPAL_SECOND };
+	struct nopal_problems problems;
 	char config[512];
 
 	snprintf(config, sizeof(config), config_text, table->payload + 20 + 28,
 		 table->window, table->wait_ms);
-	plan = rig_plan(config);
-	assert_int_equal(nopal_plan_body_bytes(plan), table->payload);
-	join(echo.world, words);
-	from = nopal_sim_endpoint(echo.world, 0, 1000);
-	to = nopal_sim_endpoint(echo.world, 1, 2000);
-	nopal_sim_address(1, 2000, &peer);
-	nopal_endpoint_allow(to, plan, NOPAL_ALLOW_CONNECTIONLESS, &server,
-			     NULL);
-	echo.session = nopal_session_open(from, plan, &peer, &client, &echo);
-	push(&echo);
-	for (int second = 0; second < 1000 && echo.back < size; second++) {
-		nopal_sim_run(echo.world,
-			      nopal_world_now(echo.world) + NOPAL_SECOND);
-		push(&echo);
-	}
-	assert_int_equal(echo.back, size);
-	nopal_world_free(echo.world);
-	nopal_plan_unref(plan);
-	return echo.done_ns;
+	echo.plan = rig_plan(config);
+	assert_int_equal(nopal_plan_body_bytes(echo.plan), table->payload);
+	nopal_problems_init(&problems);
+	assert_true(nopal_link_parse(words, &forward, &reverse, &problems) >=
+		    0);
+	nopal_problems_fini(&problems);
+	assert_true(echo_simulate(&echo, &link));
+	assert_true(echo.done);
+	nopal_plan_unref(echo.plan);
+	return echo.took_ns;
 }
 
 /* Pieces of 1024 bytes in windows of so many; the echo of 1 MiB. */
