@@ -463,8 +463,8 @@ static void bbr_learn(struct nopal_session *session,
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
 	bbr_note_round(bbr);
-	standing_queue_note(&bbr->pipe.queue, session->now_ns, rtt_ns,
-			    bbr->least.ns);
+	full_pipe_meet(&bbr->pipe, session->now_ns, rtt_ns, bbr->least.ns,
+		       bbr->delivery.sample.limited);
 	random_loss_end_ack(session, &bbr->loss,
 			    !standing_queue_is_small(rtt_ns, bbr->least.ns));
 	bbr_note_rate(session, part);

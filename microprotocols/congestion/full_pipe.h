@@ -29,6 +29,16 @@ static inline void full_pipe_begin(struct full_pipe *pipe)
 	standing_queue_begin(&pipe->queue);
 }
 
+/* A round trip; 0 is none.  `limited`: of who had no more to send, and so made no
+ * queue.  A late ack of a single segment waited for another one to come. */
+static inline void full_pipe_meet(struct full_pipe *pipe, int64_t now_ns,
+				  int64_t rtt_ns, int64_t least_ns,
+				  bool limited)
+{
+	standing_queue_note(&pipe->queue, now_ns,
+			    rtt_ns && limited ? least_ns : rtt_ns, least_ns);
+}
+
 /* With each ack; `round`: one ended that tells of the bandwidth. */
 static inline void full_pipe_note(struct full_pipe *pipe, bool round,
 				  uint64_t bandwidth_bps)

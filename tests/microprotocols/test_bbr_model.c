@@ -208,6 +208,25 @@ static void test_a_pipe_is_full_without_growth_or_with_a_queue(void **state)
 	assert_true(pipe.full);
 }
 
+/* A single message now and then, whose ack waits for company. */
+static void test_who_has_little_to_send_meets_no_queue(void **state)
+{
+	struct full_pipe pipe;
+
+	(void)state;
+	full_pipe_begin(&pipe);
+	for (int64_t now = 0; now < 10; now++)
+		full_pipe_meet(&pipe, now * 100 * MS, 65 * MS, 40 * MS, true);
+	full_pipe_note(&pipe, false, 1000);
+	assert_false(pipe.full);
+	full_pipe_meet(&pipe, 1000 * MS, 65 * MS, 40 * MS, false);
+	full_pipe_note(&pipe, false, 1000);
+	assert_false(pipe.full);
+	full_pipe_meet(&pipe, 1065 * MS, 65 * MS, 40 * MS, false);
+	full_pipe_note(&pipe, false, 1000);
+	assert_true(pipe.full);
+}
+
 /* Ten segments, of which the ack that tells of them overtook others by six. */
 static void test_what_came_early_is_not_the_bandwidth(void **state)
 {
@@ -316,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_a_round_trip_of_long_ago_is_replaced),
 		cmocka_unit_test(
 			test_a_pipe_is_full_without_growth_or_with_a_queue),
+		cmocka_unit_test(test_who_has_little_to_send_meets_no_queue),
 		cmocka_unit_test(test_what_came_early_is_not_the_bandwidth),
 		cmocka_unit_test(test_what_was_lost_in_vain_does_not_count),
 		cmocka_unit_test(test_random_share),
