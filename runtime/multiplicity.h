@@ -31,6 +31,7 @@ struct nopal_streams {
 	/* ids of those that wait for their turn; a ring */
 	uint32_t *waiting, first_waiting, count_waiting, room_waiting;
 	uint32_t opened;	       /* by us */
+	bool in_turn;		       /* one of them has its turn */
 	struct nopal_numbers accepted; /* of the peer's, by half their id */
 };
 

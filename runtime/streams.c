@@ -176,6 +176,15 @@ static bool room_to_wait(struct nopal_streams *streams)
 	return true;
 }
 
+/* Whoever asks what the application has to send means all streams of the flow. */
+static void say_more_waits(struct nopal_core *flow)
+{
+	uint32_t idle = nopal__plan(flow)->flow_idle;
+
+	if (idle)
+		flow->session.shared[idle - 1] = 0;
+}
+
 void nopal_flow_wait(struct nopal_session *session)
 {
 	struct nopal_core *stream = nopal__core(session);
@@ -184,6 +193,8 @@ void nopal_flow_wait(struct nopal_session *session)
 
 	if (stream->waits)
 		return;
+	if (streams->in_turn)
+		say_more_waits(flow);
 	if (!room_to_wait(streams)) {
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no room to wait for a turn");
@@ -225,8 +236,13 @@ void nopal__flow_turn(struct nopal_core *flow)
 	stream->waits = false;
 	nopal__touch(flow); /* another one's may follow */
 	nopal__touch(stream);
-	if (stream->life != NOPAL_LIFE_ENDED)
-		nopal_raise_FLOW_TURN(&stream->session, &stream->session);
+	if (stream->life == NOPAL_LIFE_ENDED)
+		return;
+	if (flow->streams->count_waiting)
+		say_more_waits(flow);
+	flow->streams->in_turn = true;
+	nopal_raise_FLOW_TURN(&stream->session, &stream->session);
+	flow->streams->in_turn = false;
 }
 
 void nopal__stream_ended(struct nopal_core *stream)

@@ -56,6 +56,9 @@ static enum nopal_verdict round_robin_on_turn(struct nopal_session *session,
 	struct nopal_segment *segment;
 
 	(void)subject;
+	/* Before they leave: nobody is to think that nothing comes after them. */
+	if (self->waiting.count > set->block)
+		nopal_flow_wait(session);
 	for (int64_t left = set->block;
 	     left && (segment = nopal_queue_first(session, &self->waiting));
 	     left--) {

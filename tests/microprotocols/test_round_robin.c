@@ -92,6 +92,68 @@ static void test_what_is_urgent_waits_for_no_turn(void **state)
 	pair_close();
 }
 
+/* As much as the path takes and more, from all streams but the first. */
+static void load(int64_t duration_ns)
+{
+	int64_t until_ns = nopal_world_now(pair.world) + duration_ns;
+
+	while (nopal_world_now(pair.world) < until_ns) {
+		for (uint32_t i = 1; i < MANY; i++)
+			while (nopal_session_send_room(pair.here[i].session) >
+			       BYTES)
+				nopal_send(pair.here[i].session, bytes, BYTES,
+					   0);
+		pair_run(10 * NOPAL_MILLISECOND);
+	}
+}
+
+/* An urgent message now and then: the longest that one was on its way. */
+static int64_t urge(bool loaded)
+{
+	struct nopal_property urgent = { 0, 1 };
+	int64_t most_ns = 0;
+
+	pair_open("extends = \"streams\"\n",
+		  "rate 50mbit delay 20ms limit 1000");
+	urgent.which = nopal_property(pair.plan, "urgent");
+	for (uint32_t i = 0; i < MANY; i++)
+		open_stream(i);
+	if (loaded)
+		say(0, "hello");
+	pair_run(NOPAL_SECOND);
+	if (loaded)
+		load(2 * NOPAL_SECOND);
+	for (uint32_t n = 0; n < 250; n++) {
+		int64_t sent_ns = nopal_world_now(pair.world), took_ns;
+
+		assert_int_equal(nopal_send_with(pair.here[0].session, bytes,
+						 100, 0, &urgent, 1),
+				 0);
+		if (loaded)
+			load(50 * NOPAL_MILLISECOND);
+		else
+			pair_run(50 * NOPAL_MILLISECOND);
+		assert_int_equal(pair.there[0].delivered, n + 1 + loaded);
+		took_ns = pair.there[0].last_ns - sent_ns;
+		if (took_ns > most_ns)
+			most_ns = took_ns;
+	}
+	pair_close();
+	return most_ns;
+}
+
+/* Below the streams nothing is in line that it has to wait for, and what is in the
+ * network's queue is less than a round trip of it. */
+static void test_what_is_urgent_takes_a_round_trip_more_at_most(void **state)
+{
+	int64_t idle_ns = urge(false), loaded_ns = urge(true);
+
+	(void)state;
+	assert_in_range(idle_ns, 20 * NOPAL_MILLISECOND,
+			21 * NOPAL_MILLISECOND);
+	assert_in_range(loaded_ns, idle_ns, idle_ns + 40 * NOPAL_MILLISECOND);
+}
+
 static void test_a_stream_that_breaks_gives_up_its_turn(void **state)
 {
 	(void)state;
@@ -117,6 +179,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_streams_share_the_path),
 		cmocka_unit_test(test_what_is_urgent_waits_for_no_turn),
+		cmocka_unit_test(
+			test_what_is_urgent_takes_a_round_trip_more_at_most),
 		cmocka_unit_test(test_a_stream_that_breaks_gives_up_its_turn),
 	};
 
