@@ -45,6 +45,7 @@ struct bench_options {
 	int rounds;	   /* default BENCH_ROUNDS */
 	double seconds;	   /* of one measurement; default BENCH_SECONDS */
 	int64_t count;	   /* of sessions, peers, messages */
+	int64_t sessions;  /* where others are counted, too */
 	int64_t size;	   /* of a message, bytes */
 	const char *rows;  /* "raw,tcp,bulk" */
 	const char *paths; /* "V,W" */

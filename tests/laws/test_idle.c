@@ -25,6 +25,7 @@ enum {
 	MINIMAL_MOST = 350, /* bytes of one end of a session */
 	BULK_MOST = 600,
 	AUDIO_MOST = 700,
+	MEMBER_MOST = 750, /* of the group, for one destination */
 	TALK_BYTES = 3000,
 	DIGITS = 16, /* counts and times that grew by a byte */
 };
@@ -183,6 +184,88 @@ static void test_audio(void **state)
 	takes_at_most("extends = \"ctp_audio\"\n", 1000, AUDIO_MOST);
 }
 
+/* ------------------------------------------------------------ many members */
+
+static void crowd_join(const char *config)
+{
+	struct nopal_problems problems;
+	struct nopal_link link[ENDS];
+	struct nopal_address to;
+
+	crowd = (struct crowd){ .plan = rig_plan(config) };
+	crowd.world = nopal_sim_new(1);
+	nopal_problems_init(&problems);
+	assert_int_equal(
+		nopal_link_parse("delay 10us", &link[0], &link[1], &problems),
+		0);
+	nopal_sim_star(crowd.world, FEW, &link[0], &link[1]);
+	crowd.from = nopal_sim_endpoint(crowd.world, 0, PORT);
+	crowd.session[0] =
+		nopal_group_open(crowd.from, crowd.plan, &callbacks, NULL);
+	assert_non_null(crowd.session[0]);
+	for (int i = 1; i <= FEW; i++) {
+		nopal_endpoint_allow(nopal_sim_endpoint(crowd.world, i, PORT),
+				     crowd.plan, NOPAL_ALLOW_CONNECTIONLESS,
+				     &callbacks, NULL);
+		nopal_sim_address(i, PORT, &to);
+		assert_int_equal(nopal_destination_add(crowd.session[0], &to),
+				 i);
+		pass(SPACE_NS);
+	}
+	pass(NOPAL_SECOND);
+}
+
+/* Each of them says now and then that it is alive: there is a time when all rest. */
+static void crowd_rest(void)
+{
+	int64_t least = live_bytes;
+
+	for (int i = 0; i < 40; i++) {
+		pass(50 * NOPAL_MILLISECOND);
+		least = live_bytes < least ? live_bytes : least;
+	}
+	for (int i = 0; i < 40 && live_bytes > least + FEW * DIGITS; i++)
+		pass(50 * NOPAL_MILLISECOND);
+	assert_true(live_bytes <= least + FEW * DIGITS);
+}
+
+/* What goes with all destinations; what they say by then goes nowhere. */
+static int64_t crowd_leave(void)
+{
+	struct nopal_link link[ENDS];
+	struct nopal_problems problems;
+	int64_t before;
+
+	nopal_problems_init(&problems);
+	assert_int_equal(
+		nopal_link_parse("loss 100%", &link[0], &link[1], &problems),
+		0);
+	for (int i = 1; i <= FEW; i++)
+		nopal_sim_change(crowd.world, 0, i, &link[0]);
+	before = live_bytes;
+	for (uint32_t i = 1; i <= FEW; i++)
+		assert_int_equal(
+			nopal_destination_remove(crowd.session[0], i, true), 0);
+	return before - live_bytes;
+}
+
+static void test_a_member_of_a_group(void **state)
+{
+	struct nopal_buffer *buffer = nopal_buffer_new(TALK_BYTES);
+
+	(void)state;
+	crowd_join("extends = \"one_to_many_all\"\n");
+	assert_int_equal(
+		nopal_send_buffer(crowd.session[0], buffer, 0, TALK_BYTES, 0),
+		0);
+	nopal_buffer_free(buffer);
+	pass(5 * NOPAL_SECOND);
+	assert_int_equal(crowd.delivered, FEW);
+	crowd_rest();
+	assert_in_range(crowd_leave(), FEW, FEW * MEMBER_MOST);
+	crowd_close();
+}
+
 /* What a crowd did together leaves nothing with its members. */
 static void test_a_busy_time_is_forgotten(void **state)
 {
@@ -214,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_minimal),
 		cmocka_unit_test(test_bulk),
 		cmocka_unit_test(test_audio),
+		cmocka_unit_test(test_a_member_of_a_group),
 		cmocka_unit_test(test_a_busy_time_is_forgotten),
 	};
 

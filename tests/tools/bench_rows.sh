@@ -23,7 +23,28 @@ rows pingpong raw,tcp,ctp_minimal,bulk --count 50
 rows messages raw,raw-gso,ctp_minimal,bulk+coalesce
 rows fanout raw,ctp_minimal,bulk --size 1000B --count 7
 rows sim bulk,ctp_minimal --count 1000000
+rows crowd one_to_many_all,ctp_minimal --count 50 --sessions 100
+rows crowd bulk --sessions 100 --json "$folder/json"
+grep -q '"at rest"' "$folder/json" || fault "crowd: no document"
+
+# in virtual time a round is a seed, and what a figure must be is known
+"$nopal" bench streams -n 1 -q --count 20 >"$folder/out" 2>"$folder/err" ||
+	fault "streams failed"
+has '^  the others  *0  *0  *0  *0  *0  *-$'
+has '^  that one .* [1-9][0-9]*  *-$'
+awk '$1 == "loaded" { seen++; if ($NF > 1) late = 1 }
+	END { exit seen == 2 && !late ? 0 : 1 }' "$folder/out" ||
+	fault "an urgent message under load is later by more than a round trip"
+cp "$folder/out" "$folder/before"
+"$nopal" bench streams -n 1 -q --count 20 >"$folder/out" 2>"$folder/err" ||
+	fault "streams failed"
+cmp "$folder/before" "$folder/out" || fault "streams: not the same twice"
 refused pingpong only two
+refused streams --count 1
+refused streams --size 100000B
+refused streams two words
+refused crowd --count 100000
+refused crowd no_such_config
 refused messages --size 5000B
 refused fanout --count 100000
 refused fanout --rows ctp_minimal --size 14000B
