@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+# star.sh -- not run, but read by tests between hosts: network namespaces of this
+# run's own, one in the middle and others around it, each on a veth pair to it.
+#
+#   star_open COUNT      makes them; false: this machine refuses, and nothing stays
+#   star_close           ends what runs in them, and them; also after a failure
+#   $star_here           words before a command: in the middle
+#   star_on I COMMAND... becomes the command at host I, who is 10.9.I.2; the middle is
+#                        10.9.I.1 to it
+#   star_link I up|down  its cable
+star=nopal-star-$$ star_count=0
+star_here="ip netns exec $star-0"
+
+star_close() {
+	for i in $(seq 0 $star_count); do
+		for process in $(ip netns pids "$star-$i" 2>/dev/null); do
+			kill -9 "$process" 2>/dev/null
+		done
+		ip netns del "$star-$i" 2>/dev/null
+	done
+}
+star_host() {
+	ip netns add "$star-$1" &&
+		ip link add "host$1" netns "$star-0" type veth \
+			peer name cable netns "$star-$1" &&
+		ip -n "$star-0" address add "10.9.$1.1/24" dev "host$1" &&
+		ip -n "$star-0" link set "host$1" up &&
+		ip -n "$star-$1" address add "10.9.$1.2/24" dev cable &&
+		ip -n "$star-$1" link set lo up &&
+		ip -n "$star-$1" link set cable up
+}
+# in a chroot a namespace can be made, and nothing can be run in it
+star_open() {
+	[ "$(id -u)" = 0 ] && command -v ip >/dev/null || return 1
+	star_count=$1
+	{ ip netns add "$star-0" && $star_here true; } 2>/dev/null &&
+		ip -n "$star-0" link set lo up || return 1
+	for i in $(seq "$1"); do
+		star_host "$i" 2>/dev/null || return 1
+	done
+}
+star_on() {
+	host=$1
+	shift
+	exec ip netns exec "$star-$host" "$@"
+}
+star_link() { ip -n "$star-$1" link set cable "$2"; }
