@@ -11,7 +11,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 
 #include "file_hash.h"
 #include "part.h"
+#include "pieces.h"
 
 enum {
 	PART_SAVE_BYTES = 4 << 20, /* progress that is worth a save */
@@ -354,6 +354,18 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	return error ? part_failed(why, part->name, -error) : true;
 }
 
+/* What was written since lies beyond what was found, and stays where it is.  A save
+ * that is under way may name bytes that are not the sender's: their hash will say. */
+bool part_start_over(struct part *part, char *why)
+{
+	if (part->whole > part->found &&
+	    !islands_add(&part->islands, part->found, part->whole))
+		return part_wrong(why, part->name, "bytes too scattered");
+	part->whole = part->saved = part->found = 0;
+	file_hash_init(&part->hash);
+	return true;
+}
+
 /* ------------------------------------------------------------------- writing */
 
 /* The gap has closed: what lies behind it is hashed from the file. */
@@ -369,36 +381,6 @@ static bool part_join_islands(struct part *part)
 	return true;
 }
 
-/* pwritev until all is written: a disk that fills up writes short. */
-static bool part_write_all(int fd, const struct iovec *pieces, size_t count,
-			   uint64_t offset)
-{
-	size_t skip = 0; /* bytes of the first piece that are written */
-
-	while (count > 0) {
-		struct iovec some[IOV_MAX];
-		size_t few = count < IOV_MAX ? count : IOV_MAX;
-		ssize_t wrote;
-
-		memcpy(some, pieces, few * sizeof(*some));
-		some[0].iov_base = (char *)some[0].iov_base + skip;
-		some[0].iov_len -= skip;
-		wrote = pwritev(fd, some, (int)few, (off_t)offset);
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote < 0)
-			return false;
-		offset += (uint64_t)wrote;
-		skip += (size_t)wrote;
-		while (count > 0 && skip >= pieces->iov_len) {
-			skip -= pieces->iov_len;
-			pieces++;
-			count--;
-		}
-	}
-	return true;
-}
-
 /* The next bytes from the start: hashed as they are. */
 static bool part_write_next(struct part *part, const struct iovec *pieces,
 			    size_t count, uint64_t length)
@@ -410,7 +392,7 @@ static bool part_write_next(struct part *part, const struct iovec *pieces,
 		errno = EBADMSG;
 		return false;
 	}
-	if (!part_write_all(part->fd, pieces, count, part->whole))
+	if (!pieces_write(part->fd, pieces, count, part->whole))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		file_hash_update(&part->hash, pieces[i].iov_base,
@@ -436,7 +418,7 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 	if (!islands_add(&part->islands, offset, offset + length))
 		return part_wrong(why, part->name,
 				  "bytes twice, or too scattered");
-	return part_write_all(part->fd, pieces, count, offset) ||
+	return pieces_write(part->fd, pieces, count, offset) ||
 	       part_failed(why, part->name, errno);
 }
 
@@ -575,7 +557,8 @@ int part_finish(struct part *part)
 		pthread_join(part->thread, NULL);
 	if (read(part->done_fd, &done, sizeof(done)) < 0 && !part->job_error)
 		part->job_error = -EIO;
-	if (part->job == PART_SAVING && !part->job_error)
+	if (part->job == PART_SAVING && !part->job_error &&
+	    part->job_offset <= part->whole)
 		part->saved = part->job_offset;
 	part->committed = part->job == PART_COMMITTING && !part->job_error;
 	part->job = PART_NO_JOB;

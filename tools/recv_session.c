@@ -8,6 +8,10 @@
  * Or, where others have the rest: TAKING --SHARE--> a sync, HELD, and TAKING on until
  * the session ends.
  *
+ * Where the composition does not order them, DATA, END and SHARE may overtake START:
+ * that is for 0 or for what was answered, and where DATA lie mostly says which.  What
+ * was taken for one of them and is the other's stays in its place.
+ *
  * What is on disk is part.c's work; here is what is said to the peer.  A peer
  * that falls silent is the composition's to notice; pings give it something to
  * notice with.
@@ -17,6 +21,7 @@
 #include <string.h>
 
 #include "microprotocol.h"
+#include "pieces.h"
 #include "recv_loops.h"
 #include "recv_session.h"
 #include "transfer.h"
@@ -54,7 +59,8 @@ struct incoming {
 	struct part *part;
 	struct transfer_note offer;
 	enum recv_share share;
-	bool end_known;
+	bool start_known, end_known;
+	uint64_t answered; /* where the sender may go on; or else at 0 */
 	uint64_t end_size, end_hash;
 	struct progress_file file;
 	struct loop_event *step, *job;
@@ -139,7 +145,8 @@ static void recv_try_finish(struct incoming *incoming)
 {
 	struct part *part = incoming->part;
 
-	if (!incoming->end_known || incoming->state != RECV_TAKING)
+	if (!incoming->end_known || !incoming->start_known ||
+	    incoming->state != RECV_TAKING)
 		return;
 	if (incoming->end_size != incoming->offer.size) {
 		recv_result(incoming, "the sender's file changed its size");
@@ -176,7 +183,8 @@ static void recv_say_held(struct incoming *incoming)
 
 static void recv_try_share(struct incoming *incoming)
 {
-	if (incoming->state != RECV_TAKING || part_is_busy(incoming->part))
+	if (incoming->state != RECV_TAKING || !incoming->start_known ||
+	    part_is_busy(incoming->part))
 		return;
 	if (incoming->share == RECV_SHARE_ASKED) {
 		incoming->share = RECV_SHARE_SAVING;
@@ -221,6 +229,7 @@ static void recv_step(void *user)
 		return;
 	}
 	incoming->state = RECV_ANSWERED;
+	incoming->answered = offset;
 	recv_answer(incoming, TRANSFER_YES, offset, hash);
 }
 
@@ -256,7 +265,7 @@ static void recv_begin(struct incoming *incoming)
 		.total_bytes = incoming->offer.size,
 		.started_ns = recv_now(incoming->receiver),
 	};
-	incoming->end_known = false;
+	incoming->start_known = incoming->end_known = false;
 	incoming->share = RECV_WHOLE;
 }
 
@@ -293,51 +302,56 @@ static void recv_on_offer(struct incoming *incoming,
 		recv_file_over(incoming, incoming->error);
 }
 
+/* The sender goes on from there: START says so, or DATA.  False: that failed, and the
+ * sender was told, or it is no time for it. */
+static bool recv_take_from(struct incoming *incoming, uint64_t offset)
+{
+	bool good = true;
+
+	if (incoming->state == RECV_ANSWERED)
+		good = part_start(incoming->part, offset, incoming->error);
+	else if (incoming->state != RECV_TAKING)
+		return false;
+	else if (!incoming->start_known && offset < incoming->answered &&
+		 incoming->file.resumed_bytes > 0)
+		good = part_start_over(incoming->part, incoming->error);
+	else
+		return true;
+	if (!good) {
+		recv_result(incoming, incoming->error);
+		return false;
+	}
+	incoming->state = RECV_TAKING;
+	incoming->file.resumed_bytes = offset;
+	incoming->file.bytes = part_done_bytes(incoming->part);
+	return true;
+}
+
 static void recv_on_start(struct incoming *incoming,
 			  const struct transfer_note *note)
 {
-	if (incoming->state != RECV_ANSWERED)
+	if (!recv_take_from(incoming, note->offset))
 		return;
-	if (!part_start(incoming->part, note->offset, incoming->error)) {
-		recv_result(incoming, incoming->error);
-		return;
-	}
-	incoming->state = RECV_TAKING;
-	incoming->file.resumed_bytes = note->offset;
-	incoming->file.bytes = note->offset;
-	recv_try_finish(incoming); /* the END may have come first */
+	incoming->start_known = true;
+	recv_try_share(incoming);
+	if (incoming->part)
+		recv_try_finish(incoming);
 }
 
-/* The pieces of a message behind its header, as they lie. */
 static bool recv_write(struct incoming *incoming,
 		       const struct nopal_message *message, uint64_t offset)
 {
-	struct iovec pieces[RECV_PIECES];
-	size_t total = nopal_message_pieces(message), count = 0;
-	uint32_t skip = TRANSFER_DATA_HEADER;
-	uint64_t bytes = 0;
+	struct pieces pieces = { .message = message,
+				 .skip = TRANSFER_DATA_HEADER };
+	struct iovec some[RECV_PIECES];
+	uint64_t bytes;
+	size_t count;
 
-	for (size_t i = 0; i < total; i++) {
-		uint32_t length;
-		const uint8_t *piece = nopal_message_piece(message, i, &length);
-
-		if (length > skip) {
-			pieces[count].iov_base =
-				(void *)(uintptr_t)(piece + skip);
-			pieces[count++].iov_len = length - skip;
-			bytes += length - skip;
-			skip = 0;
-		} else {
-			skip -= length;
-		}
-		if (count == 0 || (count < RECV_PIECES && i + 1 < total))
-			continue;
-		if (!part_write(incoming->part, offset, pieces, count,
+	while ((count = pieces_next(&pieces, some, RECV_PIECES, &bytes)) > 0) {
+		if (!part_write(incoming->part, offset, some, count,
 				incoming->error))
 			return false;
 		offset += bytes;
-		bytes = 0;
-		count = 0;
 	}
 	return true;
 }
@@ -347,8 +361,10 @@ static void recv_on_data(struct incoming *incoming,
 			 const struct transfer_note *note)
 {
 	struct receiver *receiver = incoming->receiver;
+	uint64_t from =
+		note->offset < incoming->answered ? 0 : incoming->answered;
 
-	if (incoming->state != RECV_TAKING)
+	if (!recv_take_from(incoming, from))
 		return;
 	if (!recv_write(incoming, message, note->offset)) {
 		recv_result(incoming, incoming->error);
@@ -517,8 +533,7 @@ static void recv_talk_of_end(struct incoming *incoming, int end,
 		progress_say(
 			progress,
 			"%s: %llu of %llu bytes are kept; they go on when it "
-			"is "
-			"sent again",
+			"is sent again",
 			incoming->offer.text,
 			(unsigned long long)part_done_bytes(incoming->part),
 			(unsigned long long)incoming->offer.size);
