@@ -107,16 +107,14 @@ static void table_draw(struct table *table)
 	table->lines = shown + 1;
 }
 
-static void table_print_why(const char *why)
+/* Its first line; what follows says how two compositions differ. */
+static int table_line_length(const char *why)
 {
-	int length = tool_text_length(why);
+	int length = (int)strcspn(why, "\n");
 
-	fputs("  ", stderr);
-	for (int i = 0; i < length; i++) {
-		fputc(why[i], stderr);
-		if (why[i] == '\n')
-			fputs("      ", stderr);
-	}
+	while (length > 0 && why[length - 1] == ':')
+		length--;
+	return length;
 }
 
 static void table_print_row(const struct table_row *row)
@@ -127,10 +125,51 @@ static void table_print_row(const struct table_row *row)
 		table_word(row->state), progress_size((double)row->bytes, size),
 		(double)row->took_ns / TABLE_NS_PER_S);
 	if (row->why)
-		table_print_why(row->why);
-	fputc('\n', stderr);
+		fprintf(stderr, "  %.*s", table_line_length(row->why),
+			row->why);
 	if (row->fix)
-		fprintf(stderr, "  fix: %s\n", row->fix);
+		fprintf(stderr, "; fix: %s", row->fix);
+	fputc('\n', stderr);
+}
+
+static bool table_is_same(const struct table_row *a, const struct table_row *b)
+{
+	return a->why && b->why && strcmp(a->why, b->why) == 0;
+}
+
+/* All that say the same, and then what it is. */
+static void table_print_rest(const struct table *table, unsigned first)
+{
+	const char *rest = strchr(table->rows[first].why, '\n');
+	int length = tool_text_length(rest);
+
+	fputs("  what differs at", stderr);
+	for (unsigned i = first; i < table->count; i++)
+		if (table_is_same(&table->rows[i], &table->rows[first]))
+			fprintf(stderr, " %s", table->rows[i].receiver);
+	fputc(':', stderr);
+	for (int i = 0; i < length; i++) {
+		fputc(rest[i], stderr);
+		if (rest[i] == '\n')
+			fputs("      ", stderr);
+	}
+	fputc('\n', stderr);
+}
+
+static void table_print_rests(const struct table *table)
+{
+	for (unsigned i = 0; i < table->count; i++) {
+		const char *why = table->rows[i].why;
+		const char *rest = why ? strchr(why, '\n') : NULL;
+		unsigned first = 0;
+
+		if (!rest || tool_text_length(rest) == 0)
+			continue;
+		while (!table_is_same(&table->rows[first], &table->rows[i]))
+			first++;
+		if (first == i)
+			table_print_rest(table, i);
+	}
 }
 
 static void table_say_rule(const struct table *table, char *text)
@@ -164,6 +203,7 @@ static void table_print(const struct table *table, const char *error,
 			(unsigned long long)table->file.hash);
 	for (unsigned i = 0; i < table->count; i++)
 		table_print_row(&table->rows[i]);
+	table_print_rests(table);
 }
 
 /* ----------------------------------------------------------------------- JSON */
@@ -177,10 +217,11 @@ static json_t *table_rows_json(const struct table *table)
 
 		json_array_append_new(
 			array,
-			json_pack("{s:o, s:s, s:o, s:I, s:I}", "receiver",
+			json_pack("{s:o, s:s, s:o, s:o, s:I, s:I}", "receiver",
 				  progress_string(row->receiver), "state",
 				  table_word(row->state), "why",
-				  progress_string(row->why), "bytes",
+				  progress_string(row->why), "fix",
+				  progress_string(row->fix), "bytes",
 				  (json_int_t)row->bytes, "duration_ns",
 				  (json_int_t)row->took_ns));
 	}

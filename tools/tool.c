@@ -85,7 +85,8 @@ const char *tool_ended_fix(int end)
 {
 	if (end == NOPAL_UNREACHABLE)
 		return "start the listener there first, `nopal recv` or "
-		       "`nopal stream --listen`";
+		       "`nopal stream --listen`, on this port, to which UDP "
+		       "must come through";
 	if (end == NOPAL_REFUSED)
 		return "give both sides the same -c and --set";
 	return NULL;
