@@ -333,10 +333,26 @@ static int part_reserve(struct part *part, uint64_t offset)
 	return part_write_state(part, offset);
 }
 
+/* What was written since lies beyond what was found, and stays where it is.  A save
+ * that is under way may name bytes that are not the sender's: their hash will say. */
+static bool part_start_over(struct part *part, char *why)
+{
+	if (part->found == 0)
+		return true;
+	if (part->whole > part->found &&
+	    !islands_add(&part->islands, part->found, part->whole))
+		return part_wrong(why, part->name, "bytes too scattered");
+	part->whole = part->saved = part->found = 0;
+	file_hash_init(&part->hash);
+	return true;
+}
+
 bool part_start(struct part *part, uint64_t offset, char *why)
 {
 	int error;
 
+	if (part->started && offset == 0)
+		return part_start_over(part, why);
 	if (offset != 0 && offset != part->found)
 		return part_wrong(why, part->name,
 				  "the sender began elsewhere");
@@ -348,22 +364,10 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	}
 	if (offset == 0 && !part_start_anew(part, why))
 		return false;
-	part->saved = offset;
+	part->saved = part->found = offset;
 	error = part_reserve(part, offset);
 	part->started = error == 0;
 	return error ? part_failed(why, part->name, -error) : true;
-}
-
-/* What was written since lies beyond what was found, and stays where it is.  A save
- * that is under way may name bytes that are not the sender's: their hash will say. */
-bool part_start_over(struct part *part, char *why)
-{
-	if (part->whole > part->found &&
-	    !islands_add(&part->islands, part->found, part->whole))
-		return part_wrong(why, part->name, "bytes too scattered");
-	part->whole = part->saved = part->found = 0;
-	file_hash_init(&part->hash);
-	return true;
 }
 
 /* ------------------------------------------------------------------- writing */

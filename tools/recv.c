@@ -132,6 +132,11 @@ static enum tool_exit recv_with(const struct tool_call *call,
 	recv_where_print("nopal send FILE...", &local,
 			 tool_value(call, "config"), tool_values(call, "set"),
 			 stderr);
+	if (!transfer_plan_tells(group->plan))
+		fprintf(stderr,
+			"note: %s has no handshake: whoever sends here is "
+			"believed to be where he says\n",
+			nopal_plan_name(group->plan));
 	recv_loops_run(group);
 	recv_loops_close(group);
 	return group->exit;

@@ -120,8 +120,10 @@ static bool loops_open_one(struct receiver *receiver,
 		return false;
 	loop_event_start(receiver->ping, RECV_PING_NS);
 	loop_event_start(receiver->called, 0);
+	/* who gives a config without a handshake here wants just that */
 	return nopal_endpoint_allow(receiver->endpoint, receiver->group->plan,
-				    0, &recv_session_callbacks, receiver) == 0;
+				    NOPAL_ALLOW_CONNECTIONLESS,
+				    &recv_session_callbacks, receiver) == 0;
 }
 
 static bool loops_open_all(struct recv_group *group,

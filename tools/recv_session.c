@@ -306,18 +306,13 @@ static void recv_on_offer(struct incoming *incoming,
  * sender was told, or it is no time for it. */
 static bool recv_take_from(struct incoming *incoming, uint64_t offset)
 {
-	bool good = true;
+	bool taking = incoming->state == RECV_TAKING;
 
-	if (incoming->state == RECV_ANSWERED)
-		good = part_start(incoming->part, offset, incoming->error);
-	else if (incoming->state != RECV_TAKING)
+	if (!taking && incoming->state != RECV_ANSWERED)
 		return false;
-	else if (!incoming->start_known && offset < incoming->answered &&
-		 incoming->file.resumed_bytes > 0)
-		good = part_start_over(incoming->part, incoming->error);
-	else
+	if (taking && (incoming->start_known || offset > 0))
 		return true;
-	if (!good) {
+	if (!part_start(incoming->part, offset, incoming->error)) {
 		recv_result(incoming, incoming->error);
 		return false;
 	}
@@ -501,11 +496,21 @@ static bool recv_is_shared(const struct incoming *incoming)
 	return incoming->part && incoming->share == RECV_SHARED;
 }
 
+/* Where the composition tells no end, what is done has ended well. */
+static int recv_end_of(const struct incoming *incoming, int end)
+{
+	bool done = !incoming->part || recv_is_shared(incoming);
+
+	return done && !transfer_plan_tells(incoming->receiver->group->plan)
+		       ? NOPAL_ENDED_WELL
+		       : end;
+}
+
 static void recv_talk_of_end(struct incoming *incoming, int end,
 			     const char *text)
 {
 	struct progress *progress = &incoming->receiver->group->progress;
-
+	int64_t now_ns = recv_now(incoming->receiver);
 	char error[TRANSFER_TEXT_ROOM];
 
 	snprintf(error, sizeof(error), "session ended: %.200s",
@@ -515,8 +520,7 @@ static void recv_talk_of_end(struct incoming *incoming, int end,
 	if (recv_is_shared(incoming) && end == NOPAL_ENDED_WELL) {
 		incoming->file.share = true;
 		incoming->files_good++;
-		progress_end(progress, &incoming->file,
-			     recv_now(incoming->receiver));
+		progress_end(progress, &incoming->file, now_ns);
 		return;
 	}
 	if (incoming->part) {
@@ -524,8 +528,7 @@ static void recv_talk_of_end(struct incoming *incoming, int end,
 		incoming->file.bytes = part_done_bytes(incoming->part);
 		incoming->file.transport =
 			nopal_endpoint_transport(incoming->receiver->endpoint);
-		progress_end(progress, &incoming->file,
-			     recv_now(incoming->receiver));
+		progress_end(progress, &incoming->file, now_ns);
 	} else if (end != NOPAL_ENDED_WELL) {
 		progress_say(progress, "%s", error);
 	}
@@ -564,6 +567,7 @@ static void recv_on_ended(struct nopal_session *session, int end,
 		return;
 	receiver = incoming->receiver;
 	incoming->out.session = NULL;
+	end = recv_end_of(incoming, end);
 	recv_talk_of_end(incoming, end, text);
 	if (receiver->group->once && end == NOPAL_ENDED_WELL &&
 	    incoming->files_good + incoming->files_bad > 0)

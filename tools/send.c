@@ -53,6 +53,7 @@ struct sender {
 	enum send_state state;
 	enum tool_exit exit;
 	bool interrupted, over;
+	bool alone; /* nobody is there, which no handshake tells */
 	struct feed feed;
 	uint64_t check_to, check_hash;
 	int64_t offered_ns, heard_ns;
@@ -123,14 +124,24 @@ static void send_begin_file(struct sender *sender, const char *name)
 	};
 }
 
+/* All results are here; where one was ours to tell, it may be under way yet. */
+static void send_close(struct sender *sender)
+{
+	sender->state = SEND_CLOSING;
+	if (!transfer_flush(&sender->out))
+		return;
+	if (sender->exit == TOOL_GOOD && !transfer_plan_tells(sender->plan))
+		nopal_session_abort(sender->out.session, "all was sent");
+	else
+		nopal_session_close(sender->out.session);
+}
+
 static void send_next_file(struct sender *sender)
 {
 	if (!sender->out.session)
 		return;
 	if (sender->at == sender->path_count) {
-		sender->state = SEND_CLOSING;
-		if (transfer_flush(&sender->out))
-			nopal_session_close(sender->out.session);
+		send_close(sender);
 		return;
 	}
 	sender->offered_ns = send_now(sender);
@@ -259,9 +270,11 @@ static void send_on_writable(struct nopal_session *session, void *user)
 {
 	struct sender *sender = user;
 
-	if (transfer_flush(&sender->out) && sender->state == SEND_CLOSING)
-		nopal_session_close(session);
-	send_pump(sender);
+	(void)session;
+	if (sender->state == SEND_CLOSING)
+		send_close(sender);
+	else if (transfer_flush(&sender->out))
+		send_pump(sender);
 }
 
 static void send_on_result(struct sender *sender,
@@ -340,13 +353,23 @@ static void send_broke(struct sender *sender, int end, const char *text)
 		progress_say(&sender->progress, "  fix: %s", fix);
 }
 
+static bool send_ended_well(const struct sender *sender, int end)
+{
+	return sender->state == SEND_CLOSING &&
+	       (end == NOPAL_ENDED_WELL ||
+		(end == NOPAL_ABORTED && !sender->interrupted &&
+		 !transfer_plan_tells(sender->plan)));
+}
+
 static void send_on_ended(struct nopal_session *session, int end,
 			  const char *text, void *user)
 {
 	struct sender *sender = user;
 
 	(void)session;
-	if (end != NOPAL_ENDED_WELL || sender->state != SEND_CLOSING)
+	if (sender->alone)
+		send_broke(sender, NOPAL_UNREACHABLE, TRANSFER_ALONE);
+	else if (!send_ended_well(sender, end))
 		send_broke(sender, end, text);
 	sender->out.session = NULL;
 	sender->over = true;
@@ -376,6 +399,14 @@ static void send_on_ping(void *user)
 	struct transfer_note note = { .type = TRANSFER_PING };
 	struct sender *sender = user;
 
+	sender->alone =
+		sender->out.session && sender->state == SEND_OFFERED &&
+		transfer_is_alone(sender->out.session, sender->plan,
+				  send_now(sender) - sender->offered_ns);
+	if (sender->alone) {
+		nopal_session_abort(sender->out.session, TRANSFER_ALONE);
+		return;
+	}
 	if (sender->out.session && sender->state != SEND_OPENING &&
 	    sender->state != SEND_SENDING &&
 	    send_now(sender) - sender->heard_ns >= SEND_PING_NS &&

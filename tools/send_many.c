@@ -84,15 +84,12 @@ static void send_many_add(struct many *many, struct many_one *one)
 		many_over(many, one, TABLE_DIED, "it had died before");
 		return;
 	}
-	id = nopal_destination_add(many->group, &one->address);
-	if (id < 0) {
-		many_over(many, one, TABLE_FAILED, strerror((int)-id));
-		return;
-	}
-	one->id = (uint32_t)id;
-	one->out = (struct transfer_outbox){ .to = { many->destination,
-						     (uint64_t)id } };
 	one->state = MANY_OPENING;
+	id = nopal_destination_add(many->group, &one->address);
+	if (id < 0)
+		many_over(many, one, TABLE_FAILED, strerror((int)-id));
+	else if (one->state == MANY_OPENING)
+		many_name(many, one, (uint32_t)id);
 }
 
 static void send_many_forget(struct many *many)
@@ -181,11 +178,36 @@ static void send_many_look(struct many *many, struct many_one *one,
 	}
 }
 
+/* Where no handshake tells, those who are not there. */
+static void send_many_miss(struct many *many, int64_t now_ns)
+{
+	size_t count = many->group && many->stage == MANY_GATHERING
+			       ? nopal_destinations(many->group, many->infos,
+						    many->count)
+			       : 0;
+	bool missed = false;
+
+	for (size_t i = 0; i < count && i < many->count; i++) {
+		struct many_one *one = many_find(many, many->infos[i].id);
+
+		if (!one || one->state != MANY_OFFERED ||
+		    !transfer_is_alone(many->infos[i].session, many->plan,
+				       now_ns - one->offered_ns))
+			continue;
+		many_leave(many, one, TABLE_UNREACHED, TRANSFER_ALONE);
+		one->row->fix = tool_ended_fix(NOPAL_UNREACHABLE);
+		missed = true;
+	}
+	if (missed)
+		many_go_on(many);
+}
+
 static void send_many_tick(void *user)
 {
 	struct many *many = user;
 	int64_t now_ns = many_now(many);
 
+	send_many_miss(many, now_ns);
 	for (unsigned i = 0; i < many->count && many->group; i++)
 		send_many_look(many, &many->ones[i], now_ns);
 	if (many->group && table_is_due(&many->table, now_ns)) {

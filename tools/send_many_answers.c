@@ -100,12 +100,40 @@ static enum table_state many_state_of_end(int end)
 	return end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
 }
 
+/* Without a handshake it is open before it was told that it has an id. */
+static struct many_one *many_whose(struct many *many,
+				   const struct nopal_destination_info *info)
+{
+	struct many_one *one = many_find(many, info->id);
+
+	for (unsigned i = 0; i < many->count && !one; i++) {
+		struct many_one *at = &many->ones[i];
+
+		if (at->state != MANY_OPENING || at->id ||
+		    !nopal_address_equal(&at->address, &info->address))
+			continue;
+		many_name(many, at, info->id);
+		one = at;
+	}
+	return one;
+}
+
+static const char *many_fix(const struct many *many, int end)
+{
+	if (many->interrupted)
+		return NULL;
+	if (end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP)
+		return "once it is back, the same command again: who has the "
+		       "file is left alone";
+	return tool_ended_fix(end);
+}
+
 static void many_on_destination(struct nopal_session *session,
 				const struct nopal_destination_info *info,
 				void *user)
 {
 	struct many *many = user;
-	struct many_one *one = many_find(many, info->id);
+	struct many_one *one = many_whose(many, info);
 
 	if (!one)
 		return;
@@ -129,7 +157,7 @@ static void many_on_destination(struct nopal_session *session,
 		  many->interrupted		  ? "interrupted"
 		  : info->end == NOPAL_ENDED_WELL ? "it closed the session"
 						  : info->text);
-	one->row->fix = many->interrupted ? NULL : tool_ended_fix(info->end);
+	one->row->fix = many_fix(many, info->end);
 	many_go_on(many);
 }
 

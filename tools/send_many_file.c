@@ -14,6 +14,12 @@ int64_t many_now(const struct many *many)
 	return nopal_world_now(loop_world(many->loop));
 }
 
+void many_name(const struct many *many, struct many_one *one, uint32_t id)
+{
+	one->id = id;
+	one->out = (struct transfer_outbox){ .to = { many->destination, id } };
+}
+
 struct many_one *many_find(const struct many *many, uint64_t id)
 {
 	for (unsigned i = 0; i < many->count; i++)
@@ -52,13 +58,18 @@ void many_over(struct many *many, struct many_one *one, enum table_state state,
 	one->row->why = why ? strdup(why) : NULL;
 }
 
-/* What it was told arrives there, and its session ends. */
+/* What it was told arrives there, and its session ends: or the other way round,
+ * where it has all and only that tells it. */
 void many_leave(struct many *many, struct many_one *one, enum table_state state,
 		const char *why)
 {
+	bool at_once;
+
 	many_over(many, one, state, why);
+	at_once = !transfer_plan_tells(many->plan) &&
+		  (table_is_whole(one->row) || state == TABLE_UNREACHED);
 	if (many->group && one->id)
-		nopal_destination_remove(many->group, one->id, false);
+		nopal_destination_remove(many->group, one->id, at_once);
 }
 
 /* The fault is here: all are told. */
@@ -84,7 +95,11 @@ static void many_close(struct many *many)
 	for (unsigned i = 0; i < many->count; i++)
 		if (many->ones[i].state != MANY_OUT)
 			many_over(many, &many->ones[i], TABLE_SHARE, NULL);
-	if (many->group)
+	if (!many->group)
+		return;
+	if (many->table.spread && !transfer_plan_tells(many->plan))
+		nopal_session_abort(many->group, "all was sent");
+	else
 		nopal_session_close(many->group);
 }
 
@@ -206,10 +221,13 @@ static void many_drop_slow(struct many *many)
 	for (unsigned i = 0; i < many->count; i++) {
 		struct many_one *one = &many->ones[i];
 
-		if (one->state == MANY_TAKING &&
-		    one->given < one->notes + many->feed.chunks)
-			many_leave(many, one, TABLE_FAILED,
-				   "too slow for the others: it missed some");
+		if (one->state != MANY_TAKING ||
+		    one->given >= one->notes + many->feed.chunks)
+			continue;
+		many_leave(many, one, TABLE_FAILED,
+			   "too slow for the others: it missed some");
+		one->row->fix = "the same command again, to it alone; or a "
+				"longer fan_out.backlog";
 	}
 }
 

@@ -97,6 +97,8 @@ struct many {
 };
 
 int64_t many_now(const struct many *many);
+/* It has this id in the group from now on. */
+void many_name(const struct many *many, struct many_one *one, uint32_t id);
 /* By its id in the group; NULL: none. */
 struct many_one *many_find(const struct many *many, uint64_t id);
 bool many_any(const struct many *many, enum many_state state);

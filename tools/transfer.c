@@ -6,7 +6,11 @@
  */
 #include <string.h>
 
+#include "microprotocol.h"
 #include "transfer.h"
+
+/* As long as a handshake asks by itself. */
+#define TRANSFER_ALONE_NS (10 * NOPAL_SECOND)
 
 enum {
 	TRANSFER_TYPE_BYTES = 1,
@@ -376,6 +380,19 @@ uint32_t transfer_chunk_bytes(const struct nopal_plan *plan)
 	if (body > 0 && longest > body)
 		longest -= longest % body;
 	return (uint32_t)(longest - TRANSFER_DATA_HEADER);
+}
+
+bool transfer_plan_tells(const struct nopal_plan *plan)
+{
+	return nopal_plan_provides(plan, "connection");
+}
+
+bool transfer_is_alone(const struct nopal_session *session,
+		       const struct nopal_plan *plan, int64_t offered_for_ns)
+{
+	return offered_for_ns >= TRANSFER_ALONE_NS &&
+	       !transfer_plan_tells(plan) &&
+	       nopal_session_counters(session)->datagrams_in == 0;
 }
 
 bool transfer_plan_fits(const struct nopal_plan *plan)

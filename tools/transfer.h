@@ -95,6 +95,14 @@ const char *transfer_name_refused(const char *name);
 uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns);
 /* Bytes of file in a DATA note that fills its datagrams. */
 uint32_t transfer_chunk_bytes(const struct nopal_plan *plan);
+/* Do the two sides of a session of this plan tell each other when it begins and ends?
+ * Else it is open at once, and who is done aborts it: that is told, once. */
+bool transfer_plan_tells(const struct nopal_plan *plan);
+/* Of such a one that was offered a file so long ago: is nobody there?  What is there
+ * acknowledges the offer long before it has looked for the file. */
+bool transfer_is_alone(const struct nopal_session *session,
+		       const struct nopal_plan *plan, int64_t offered_for_ns);
+#define TRANSFER_ALONE "no answer to the offer"
 /* Is a session of this plan fit for files?  False: it was said why not. */
 bool transfer_plan_fits(const struct nopal_plan *plan);
 /* Notes on their way to the session: they wait where its send buffer is full. */

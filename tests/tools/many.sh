@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # many.sh PROGRAM -- not run, but read first by tests of one file to several receivers.
 # Receiver I has folder $work/I, talk in $work/recvI.log, process $pid_I and address
-# $to_I; all addresses are in $to.  A test says where they are:
+# $to_I; all addresses are in $to.  They are on loopback, unless a test says otherwise:
 #
 #   at I             sets $address: that of receiver I, which is about to start
 #   on I COMMAND...  becomes this command, where receiver I is
@@ -11,7 +11,15 @@ set -u
 nopal=${1:-${NOPAL:-}}
 [ -x "$nopal" ] || { echo "no program: skipped"; exit 77; }
 work=$(mktemp -d) || exit 77
-pids= here=
+pids= here= port=$((20000 + ($$ * 53) % 30000))
+at() {
+	port=$((port + 1))
+	address=127.0.0.1:$port
+}
+on() {
+	shift
+	exec "$@"
+}
 away() { :; }
 
 trap 'kill -9 $pids 2>/dev/null; away; rm -rf "$work"' EXIT

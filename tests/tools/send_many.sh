@@ -5,15 +5,6 @@
 #
 #   send_many.sh PROGRAM        (or $NOPAL; exit 77: it cannot run here)
 . "$(dirname "$0")/many.sh"
-port=$((20000 + ($$ * 53) % 30000))
-at() {
-	port=$((port + 1))
-	address=127.0.0.1:$port
-}
-on() {
-	shift
-	exec "$@"
-}
 quick='--set keep_alive.interval=200ms --set keep_alive.timeout=1500ms'
 
 # ---- all: every receiver has every byte; and again: each has it already
@@ -58,6 +49,21 @@ send 1 "$work/file" $to 127.0.0.1:9 -c one_to_many_all \
 	--set virtual_circuit.attempts=2
 send 1 "$work/file" 127.0.0.1:9 -c one_to_many_all --set virtual_circuit.attempts=1
 grep -q '0 of 1 have it, and 1 must' "$work/send.log" || fail "nobody has it"
+
+# ---- none takes it: another composition runs there, or nothing: a line each, with
+# cause and fix, and what differs once; no rule holds
+receivers 2 bulk
+for mode in all any quorum balance; do
+	send 1 "$work/file" $to 127.0.0.1:9 -c one_to_many_$mode --json \
+		--set virtual_circuit.attempts=2
+	for i in 1 2; do row $i 'refused .*does not run this.*; fix: give both sides'; done
+	says '^  127.0.0.1:9 .*no answer .*; fix: start the listener' "$work/send.log" ||
+		fail "$mode: not told who is not there"
+	[ "$(grep -c "^  what differs at $to_1 $to_2:" "$work/send.log")" = 1 ] ||
+		fail "$mode: what differs is not told once"
+	says '^error: file: 0 of' "$work/send.log" || fail "$mode: the rule was not told"
+	says '"fix":"give both sides' "$work/send.json" || fail "$mode: no fix in JSON"
+done
 
 # ---- one is killed in the middle: the others have it, and the rule is judged
 head -c 12000000 /dev/urandom >"$work/file"
