@@ -50,6 +50,19 @@ static void send_many_rule(struct many *many)
 		table->mode = acks == 1 ? "any" : "quorum";
 }
 
+/* A rule that could never be kept is a mistake. */
+static bool send_many_may_keep(const struct table *table)
+{
+	if (table->spread || table->needed <= table->count)
+		return true;
+	fprintf(stderr,
+		"error: %u must have it, and there %s %u\n"
+		"  fix: give more receivers, or --set fan_out.acks=%u\n",
+		table->needed, table->count == 1 ? "is" : "are", table->count,
+		table->count);
+	return false;
+}
+
 /* ------------------------------------------------------------------ one file */
 
 /* A receiver holds so many pieces apart, and no more. */
@@ -331,8 +344,10 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan,
 		      tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
 	send_many_rule(&many);
-	if (send_many_room(&many, call->words + files, peers) &&
-	    send_many_setup(&many, tool_value(call, "trace")))
+	if (!send_many_may_keep(&many.table))
+		many.exit = TOOL_BAD_INPUT;
+	else if (send_many_room(&many, call->words + files, peers) &&
+		 send_many_setup(&many, tool_value(call, "trace")))
 		send_many_run(&many, peers);
 	else
 		many.exit = TOOL_ENVIRONMENT;

@@ -4,6 +4,7 @@
  */
 #include "send_many_file.h"
 
+#define MANY_AGAIN	    "then the same command again: who has the file is left alone"
 #define MANY_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)
 #define MANY_OFFER_FOR_NS   (60 * NOPAL_SECOND)
 
@@ -25,6 +26,7 @@ static void many_on_answer(struct many *many, struct many_one *one,
 {
 	if (note->verdict == TRANSFER_NO) {
 		many_leave(many, one, TABLE_REFUSED, note->text);
+		one->row->fix = "mend that there, " MANY_AGAIN;
 	} else if (note->verdict == TRANSFER_LATER) {
 		many_offer_later(many, one, note->text);
 	} else {
@@ -51,7 +53,9 @@ static void many_on_result(struct many *many, struct many_one *one,
 	snprintf(why, sizeof(why), "the receiver: %.200s",
 		 note->verdict == TRANSFER_YES ? "done before the end"
 					       : note->text);
+	many_measure_all(many);
 	many_leave(many, one, TABLE_FAILED, why);
+	one->row->fix = "mend that there, " MANY_AGAIN;
 }
 
 static void many_on_note(struct many *many, struct many_one *one,
@@ -118,14 +122,28 @@ static struct many_one *many_whose(struct many *many,
 	return one;
 }
 
-static const char *many_fix(const struct many *many, int end)
+static const char *many_fix(int end)
 {
-	if (many->interrupted)
-		return NULL;
-	if (end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP)
-		return "once it is back, the same command again: who has the "
-		       "file is left alone";
+	if (end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP ||
+	    end == NOPAL_ABORTED)
+		return "bring it back, " MANY_AGAIN;
 	return tool_ended_fix(end);
+}
+
+/* Its session ended before it was over for it. */
+static void many_lose(struct many *many, struct many_one *one,
+		      const struct nopal_destination_info *info)
+{
+	if (many->interrupted) {
+		many_over(many, one, one->row->state, "interrupted");
+		return;
+	}
+	one->dead = true;
+	many_over(many, one, many_state_of_end(info->end),
+		  info->end == NOPAL_ENDED_WELL ? "it closed the session"
+						: info->text);
+	one->row->fix = many_fix(info->end);
+	many_go_on(many);
 }
 
 static void many_on_destination(struct nopal_session *session,
@@ -150,15 +168,8 @@ static void many_on_destination(struct nopal_session *session,
 	one->out.session = NULL;
 	one->out.count = 0;
 	many_forget_held(one);
-	if (one->state == MANY_OUT)
-		return;
-	one->dead = true;
-	many_over(many, one, many_state_of_end(info->end),
-		  many->interrupted		  ? "interrupted"
-		  : info->end == NOPAL_ENDED_WELL ? "it closed the session"
-						  : info->text);
-	one->row->fix = many_fix(many, info->end);
-	many_go_on(many);
+	if (one->state != MANY_OUT)
+		many_lose(many, one, info);
 }
 
 static void many_on_sent(struct nopal_session *session, uint64_t cookie,

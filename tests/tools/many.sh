@@ -72,6 +72,10 @@ receivers() {
 		rm -rf "${work:?}/$i"
 		receive "$i" "$@"
 	done
+	listening
+}
+# Until each of $count is.
+listening() {
 	for i in $(seq "$count"); do
 		until_true 500 says '^listening on' "$work/recv$i.log" ||
 			{ cat "$work"/recv*.log; exit 77; }

@@ -46,7 +46,7 @@ send 0 "$work/file" $to -c one_to_many_all --rate 40Mbit --jsonl
 same 1 2 3
 grep '"type":"interval"' "$work/send.json" >"$work/progress" || fail "no progress"
 for i in 1 2 3; do
-	grep -q '"receiver":"10.9.'$i'.2:9000","state":"incomplete","why":null,"bytes":[1-9]' \
+	grep -q '"receiver":"10.9.'$i'.2:9000","state":"incomplete","why":null,"fix":null,"bytes":[1-9]' \
 		"$work/progress" || fail "no progress of receiver $i"
 done
 
