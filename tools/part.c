@@ -304,6 +304,19 @@ bool part_check(struct part *part, uint64_t *ret_offset, uint64_t *ret_hash)
 	return true;
 }
 
+/* The gap has closed: what lies behind it is hashed from the file. */
+static bool part_join_islands(struct part *part)
+{
+	struct islands *islands = &part->islands;
+
+	while (islands->count > 0 && islands->list[0].from <= part->whole) {
+		if (!part_hash_to(part, islands->list[0].end))
+			return false;
+		islands_drop_first(islands);
+	}
+	return true;
+}
+
 static bool part_start_anew(struct part *part, char *why)
 {
 	if (part->existing) {
@@ -324,7 +337,7 @@ static bool part_start_anew(struct part *part, char *why)
 /* Room for all of it now, rather than none in the middle. */
 static int part_reserve(struct part *part, uint64_t offset)
 {
-	if (ftruncate(part->fd, (off_t)offset))
+	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)offset))
 		return -errno;
 	if (part->size > 0 &&
 	    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
@@ -333,30 +346,13 @@ static int part_reserve(struct part *part, uint64_t offset)
 	return part_write_state(part, offset);
 }
 
-/* What was written since lies beyond what was found, and stays where it is.  A save
- * that is under way may name bytes that are not the sender's: their hash will say. */
-static bool part_start_over(struct part *part, char *why)
-{
-	if (part->found == 0)
-		return true;
-	if (part->whole > part->found &&
-	    !islands_add(&part->islands, part->found, part->whole))
-		return part_wrong(why, part->name, "bytes too scattered");
-	part->whole = part->saved = part->found = 0;
-	file_hash_init(&part->hash);
-	return true;
-}
-
 bool part_start(struct part *part, uint64_t offset, char *why)
 {
 	int error;
 
-	if (part->started && offset == 0)
-		return part_start_over(part, why);
 	if (offset != 0 && offset != part->found)
 		return part_wrong(why, part->name,
 				  "the sender began elsewhere");
-	part->islands.count = 0;
 	if (part->existing && offset == part->size &&
 	    part->found == part->size) {
 		part->here = true;
@@ -364,26 +360,15 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	}
 	if (offset == 0 && !part_start_anew(part, why))
 		return false;
-	part->saved = part->found = offset;
+	part->saved = offset;
 	error = part_reserve(part, offset);
 	part->started = error == 0;
-	return error ? part_failed(why, part->name, -error) : true;
+	if (error)
+		return part_failed(why, part->name, -error);
+	return part_join_islands(part) || part_failed(why, part->name, errno);
 }
 
 /* ------------------------------------------------------------------- writing */
-
-/* The gap has closed: what lies behind it is hashed from the file. */
-static bool part_join_islands(struct part *part)
-{
-	struct islands *islands = &part->islands;
-
-	while (islands->count > 0 && islands->list[0].from == part->whole) {
-		if (!part_hash_to(part, islands->list[0].end))
-			return false;
-		islands_drop_first(islands);
-	}
-	return true;
-}
 
 /* The next bytes from the start: hashed as they are. */
 static bool part_write_next(struct part *part, const struct iovec *pieces,
@@ -405,6 +390,31 @@ static bool part_write_next(struct part *part, const struct iovec *pieces,
 	return part_join_islands(part);
 }
 
+/* Beyond a gap. */
+static bool part_write_apart(struct part *part, uint64_t offset,
+			     const struct iovec *pieces, size_t count,
+			     uint64_t length, char *why)
+{
+	if (!islands_add(&part->islands, offset, offset + length))
+		return part_wrong(why, part->name,
+				  "bytes twice, or too scattered");
+	return pieces_write(part->fd, pieces, count, offset) ||
+	       part_failed(why, part->name, errno);
+}
+
+/* Before its start is known it lies where it belongs; what of it counts is seen
+ * then.  What lay there beyond the beginning that was found is nobody's. */
+static bool part_write_early(struct part *part, uint64_t offset,
+			     const struct iovec *pieces, size_t count,
+			     uint64_t length, char *why)
+{
+	if (part->existing && !part_start_anew(part, why))
+		return false;
+	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)part->found))
+		return part_failed(why, part->name, errno);
+	return part_write_apart(part, offset, pieces, count, length, why);
+}
+
 bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 		size_t count, char *why)
 {
@@ -412,17 +422,18 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 
 	for (size_t i = 0; i < count; i++)
 		length += pieces[i].iov_len;
-	if (part->here || length == 0 || offset < part->whole ||
-	    offset > part->size || length > part->size - offset)
+	if (part->here || length == 0 || offset > part->size ||
+	    length > part->size - offset ||
+	    (part->started && offset < part->whole))
 		return part_wrong(why, part->name,
 				  "bytes that are not its own");
-	if (offset == part->whole)
-		return part_write_next(part, pieces, count, length) ||
-		       part_failed(why, part->name, errno);
-	if (!islands_add(&part->islands, offset, offset + length))
-		return part_wrong(why, part->name,
-				  "bytes twice, or too scattered");
-	return pieces_write(part->fd, pieces, count, offset) ||
+	if (!part->started)
+		return part_write_early(part, offset, pieces, count, length,
+					why);
+	if (offset > part->whole)
+		return part_write_apart(part, offset, pieces, count, length,
+					why);
+	return part_write_next(part, pieces, count, length) ||
 	       part_failed(why, part->name, errno);
 }
 
@@ -561,8 +572,7 @@ int part_finish(struct part *part)
 		pthread_join(part->thread, NULL);
 	if (read(part->done_fd, &done, sizeof(done)) < 0 && !part->job_error)
 		part->job_error = -EIO;
-	if (part->job == PART_SAVING && !part->job_error &&
-	    part->job_offset <= part->whole)
+	if (part->job == PART_SAVING && !part->job_error)
 		part->saved = part->job_offset;
 	part->committed = part->job == PART_COMMITTING && !part->job_error;
 	part->job = PART_NO_JOB;

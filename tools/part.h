@@ -37,10 +37,10 @@ enum transfer_verdict part_open(const struct part_folder *folder,
 				struct part **ret_part, char *why);
 /* Hashes some more of what is there; true: *ret_offset and *ret_hash are known. */
 bool part_check(struct part *part, uint64_t *ret_offset, uint64_t *ret_hash);
-/* Begins at the offset that was found, or at 0; called again with 0, where it should
- * have.  False: `why`. */
+/* Begins at the offset that was found, or at 0.  False: `why`. */
 bool part_start(struct part *part, uint64_t offset, char *why);
-/* Writes pieces at an offset.  False: `why`. */
+/* Writes pieces at an offset, also before the start: it is seen then what of them
+ * counts.  False: `why`. */
 bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 		size_t count, char *why);
 uint64_t part_done_bytes(const struct part *part); /* from the start, whole */

@@ -15,7 +15,8 @@ size_t pieces_next(struct pieces *pieces, struct iovec *ret_some, size_t room,
 
 	*ret_bytes = 0;
 	for (; pieces->at < total && count < room; pieces->at++) {
-		uint32_t length, skip = pieces->skip;
+		uint64_t skip = pieces->skip;
+		uint32_t length;
 		const uint8_t *piece = nopal_message_piece(pieces->message,
 							   pieces->at, &length);
 
@@ -23,7 +24,7 @@ size_t pieces_next(struct pieces *pieces, struct iovec *ret_some, size_t room,
 		if (length <= skip)
 			continue;
 		ret_some[count].iov_base = (void *)(uintptr_t)(piece + skip);
-		ret_some[count++].iov_len = length - skip;
+		ret_some[count++].iov_len = (size_t)(length - skip);
 		*ret_bytes += length - skip;
 	}
 	return count;

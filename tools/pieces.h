@@ -12,7 +12,7 @@
 /* Begins with `message`, and the bytes to `skip` at its beginning. */
 struct pieces {
 	const struct nopal_message *message;
-	uint32_t skip;
+	uint64_t skip;
 	size_t at;
 };
 

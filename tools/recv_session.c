@@ -8,9 +8,7 @@
  * Or, where others have the rest: TAKING --SHARE--> a sync, HELD, and TAKING on until
  * the session ends.
  *
- * Where the composition does not order them, DATA, END and SHARE may overtake START:
- * that is for 0 or for what was answered, and where DATA lie mostly says which.  What
- * was taken for one of them and is the other's stays in its place.
+ * Where the composition does not order them, DATA, END and SHARE may overtake START.
  *
  * What is on disk is part.c's work; here is what is said to the peer.  A peer
  * that falls silent is the composition's to notice; pings give it something to
@@ -59,8 +57,7 @@ struct incoming {
 	struct part *part;
 	struct transfer_note offer;
 	enum recv_share share;
-	bool start_known, end_known;
-	uint64_t answered; /* where the sender may go on; or else at 0 */
+	bool end_known;
 	uint64_t end_size, end_hash;
 	struct progress_file file;
 	struct loop_event *step, *job;
@@ -145,8 +142,7 @@ static void recv_try_finish(struct incoming *incoming)
 {
 	struct part *part = incoming->part;
 
-	if (!incoming->end_known || !incoming->start_known ||
-	    incoming->state != RECV_TAKING)
+	if (!incoming->end_known || incoming->state != RECV_TAKING)
 		return;
 	if (incoming->end_size != incoming->offer.size) {
 		recv_result(incoming, "the sender's file changed its size");
@@ -183,8 +179,7 @@ static void recv_say_held(struct incoming *incoming)
 
 static void recv_try_share(struct incoming *incoming)
 {
-	if (incoming->state != RECV_TAKING || !incoming->start_known ||
-	    part_is_busy(incoming->part))
+	if (incoming->state != RECV_TAKING || part_is_busy(incoming->part))
 		return;
 	if (incoming->share == RECV_SHARE_ASKED) {
 		incoming->share = RECV_SHARE_SAVING;
@@ -229,7 +224,6 @@ static void recv_step(void *user)
 		return;
 	}
 	incoming->state = RECV_ANSWERED;
-	incoming->answered = offset;
 	recv_answer(incoming, TRANSFER_YES, offset, hash);
 }
 
@@ -265,7 +259,7 @@ static void recv_begin(struct incoming *incoming)
 		.total_bytes = incoming->offer.size,
 		.started_ns = recv_now(incoming->receiver),
 	};
-	incoming->start_known = incoming->end_known = false;
+	incoming->end_known = false;
 	incoming->share = RECV_WHOLE;
 }
 
@@ -302,46 +296,39 @@ static void recv_on_offer(struct incoming *incoming,
 		recv_file_over(incoming, incoming->error);
 }
 
-/* The sender goes on from there: START says so, or DATA.  False: that failed, and the
- * sender was told, or it is no time for it. */
-static bool recv_take_from(struct incoming *incoming, uint64_t offset)
-{
-	bool taking = incoming->state == RECV_TAKING;
-
-	if (!taking && incoming->state != RECV_ANSWERED)
-		return false;
-	if (taking && (incoming->start_known || offset > 0))
-		return true;
-	if (!part_start(incoming->part, offset, incoming->error)) {
-		recv_result(incoming, incoming->error);
-		return false;
-	}
-	incoming->state = RECV_TAKING;
-	incoming->file.resumed_bytes = offset;
-	incoming->file.bytes = part_done_bytes(incoming->part);
-	return true;
-}
-
 static void recv_on_start(struct incoming *incoming,
 			  const struct transfer_note *note)
 {
-	if (!recv_take_from(incoming, note->offset))
+	if (incoming->state != RECV_ANSWERED)
 		return;
-	incoming->start_known = true;
-	recv_try_share(incoming);
-	if (incoming->part)
-		recv_try_finish(incoming);
+	if (!part_start(incoming->part, note->offset, incoming->error)) {
+		recv_result(incoming, incoming->error);
+		return;
+	}
+	incoming->state = RECV_TAKING;
+	incoming->file.resumed_bytes = note->offset;
+	incoming->file.bytes = part_done_bytes(incoming->part);
+	recv_try_share(incoming); /* it may have come first, as the END may */
+	recv_try_finish(incoming);
 }
 
+/* What is here already is passed over: the sender began where others are. */
 static bool recv_write(struct incoming *incoming,
 		       const struct nopal_message *message, uint64_t offset)
 {
+	uint64_t whole = incoming->state == RECV_TAKING
+				 ? part_done_bytes(incoming->part)
+				 : 0;
 	struct pieces pieces = { .message = message,
 				 .skip = TRANSFER_DATA_HEADER };
 	struct iovec some[RECV_PIECES];
 	uint64_t bytes;
 	size_t count;
 
+	if (offset < whole) {
+		pieces.skip += whole - offset;
+		offset = whole;
+	}
 	while ((count = pieces_next(&pieces, some, RECV_PIECES, &bytes)) > 0) {
 		if (!part_write(incoming->part, offset, some, count,
 				incoming->error))
@@ -356,15 +343,15 @@ static void recv_on_data(struct incoming *incoming,
 			 const struct transfer_note *note)
 {
 	struct receiver *receiver = incoming->receiver;
-	uint64_t from =
-		note->offset < incoming->answered ? 0 : incoming->answered;
 
-	if (!recv_take_from(incoming, from))
+	if (incoming->state != RECV_TAKING && incoming->state != RECV_ANSWERED)
 		return;
 	if (!recv_write(incoming, message, note->offset)) {
 		recv_result(incoming, incoming->error);
 		return;
 	}
+	if (incoming->state == RECV_ANSWERED)
+		return;
 	incoming->file.bytes = part_done_bytes(incoming->part);
 	progress_show(&receiver->group->progress, &incoming->file,
 		      incoming->heard_ns);

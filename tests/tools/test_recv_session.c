@@ -362,6 +362,83 @@ static void test_a_second_start(void **state)
 	scene_takes(scene, HALF_BYTES, steps);
 }
 
+/* To several it goes on from where the last one of them is. */
+static void test_others_are_less_far(void **state)
+{
+	static const struct step steps[] = {
+		{ TRANSFER_DATA, 120000, 160000 },
+		{ TRANSFER_START, HALF_BYTES, HALF_BYTES },
+		{ TRANSFER_DATA, 100000, 120000 },
+		{ TRANSFER_DATA, 160000, FILE_BYTES },
+		{ TRANSFER_END, 0, 0 },
+		{ 0 },
+	};
+	struct scene *scene = *state;
+
+	scene_half(scene, scene->content);
+	scene_takes(scene, HALF_BYTES, steps);
+}
+
+static void test_others_are_less_far_in_order(void **state)
+{
+	static const struct step steps[] = {
+		{ TRANSFER_START, HALF_BYTES, HALF_BYTES },
+		{ TRANSFER_DATA, 50000, 100000 },
+		{ TRANSFER_DATA, 100000, 200000 },
+		{ TRANSFER_DATA, 200000, FILE_BYTES },
+		{ TRANSFER_END, 0, 0 },
+		{ 0 },
+	};
+	struct scene *scene = *state;
+
+	scene_half(scene, scene->content);
+	scene_takes(scene, HALF_BYTES, steps);
+}
+
+/* Another file of the same length has the name. */
+static void other_file(const struct scene *scene)
+{
+	int fd = openat(scene->group.folder.fd, "f", O_WRONLY | O_CREAT, 0666);
+	uint8_t *other = calloc(1, FILE_BYTES);
+
+	assert_int_equal(write(fd, other, FILE_BYTES), FILE_BYTES);
+	close(fd);
+	free(other);
+}
+
+static const struct step all_and_start[] = {
+	{ TRANSFER_DATA, 0, FILE_BYTES },
+	{ TRANSFER_END, 0, 0 },
+	{ TRANSFER_START, 0, 0 },
+	{ 0 },
+};
+
+static void test_another_file_is_replaced(void **state)
+{
+	struct scene *scene = *state;
+
+	other_file(scene);
+	scene->group.folder.overwrite = true;
+	scene_takes(scene, FILE_BYTES, all_and_start);
+}
+
+static void test_another_file_is_left_alone(void **state)
+{
+	struct scene *scene = *state;
+	uint8_t first = 1;
+	int fd;
+
+	other_file(scene);
+	scene_offers(scene, FILE_BYTES);
+	scene_say(scene, all_and_start);
+	scene_wait(scene, TRANSFER_RESULT);
+	assert_int_equal(scene->heard.verdict, TRANSFER_NO);
+	fd = openat(scene->group.folder.fd, "f", O_RDONLY);
+	assert_int_equal(pread(fd, &first, 1, 1), 1);
+	assert_int_equal(first, 0);
+	close(fd);
+}
+
 #define CASE(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, scene_open, scene_close)
 
@@ -375,6 +452,10 @@ int main(void)
 		CASE(test_a_rest_that_was_none),
 		CASE(test_a_share_before_its_start),
 		CASE(test_a_second_start),
+		CASE(test_others_are_less_far),
+		CASE(test_another_file_is_replaced),
+		CASE(test_another_file_is_left_alone),
+		CASE(test_others_are_less_far_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
