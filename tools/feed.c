@@ -54,6 +54,12 @@ void feed_from(struct feed *feed, uint64_t offset)
 	feed_range(feed, offset, feed->source.size);
 }
 
+void feed_back(struct feed *feed, uint64_t offset, const struct file_hash *hash)
+{
+	feed->source.hash = *hash;
+	feed_range(feed, offset, feed->source.size);
+}
+
 void feed_range(struct feed *feed, uint64_t offset, uint64_t end)
 {
 	feed->source.offset = offset;

@@ -44,6 +44,9 @@ void feed_offer(const struct feed *feed, struct transfer_note *ret_note);
 /* From here to the end of the file; the hash is right where all before was read
  * once. */
 void feed_from(struct feed *feed, uint64_t offset);
+/* The same where it was read beyond that meanwhile: `hash` is of all before. */
+void feed_back(struct feed *feed, uint64_t offset,
+	       const struct file_hash *hash);
 /* Of this range alone: what was lost with who had it.  The hash is not right any
  * more. */
 void feed_range(struct feed *feed, uint64_t offset, uint64_t end);

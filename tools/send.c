@@ -579,9 +579,10 @@ const struct tool tool_send = {
 		"those that are there at the end have all of it together: "
 		"what was with one that died is sent again to those that "
 		"are left.\n\n"
-		"To several nothing goes on where it ended: who has the "
-		"whole file is left alone, and who has a beginning of it "
-		"gets it anew.\n\n"
+		"Who has the whole file is left alone.  The others go on "
+		"from the shortest beginning that one of them has, when "
+		"all of them have one; else all begin anew, as always where "
+		"the file is spread.\n\n"
 		"  nopal send big.iso A:9000 B:9000 C:9000 -c "
 		"one_to_many_all\n",
 	.least_words = 2,

@@ -110,6 +110,7 @@ static void send_many_forget(struct many *many)
 	many->stage = MANY_GATHERING;
 	many->fates = 0;
 	many->rounds = 0;
+	many->from = 0;
 	many->table.union_bytes = 0;
 	many->table.shown_ns = many_now(many);
 	many->table.file = (struct progress_file){
@@ -122,6 +123,7 @@ static void send_many_forget(struct many *many)
 
 		one->id = 0;
 		one->has_it = false;
+		one->has = 0;
 		many_forget_held(one);
 		free(one->row->why);
 		*one->row =

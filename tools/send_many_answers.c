@@ -21,6 +21,15 @@ static void many_offer_later(struct many *many, struct many_one *one,
 	one->again_ns = now_ns + MANY_OFFER_AGAIN_NS;
 }
 
+/* Of a file that is spread a beginning is no use. */
+static uint64_t many_has(const struct many *many, uint64_t offset)
+{
+	uint64_t size = many->feed.source.size;
+
+	return offset == size || (offset < size && !many->table.spread) ? offset
+									: 0;
+}
+
 static void many_on_answer(struct many *many, struct many_one *one,
 			   const struct transfer_note *note)
 {
@@ -31,9 +40,8 @@ static void many_on_answer(struct many *many, struct many_one *one,
 		many_offer_later(many, one, note->text);
 	} else {
 		one->state = MANY_ANSWERED;
-		one->has_it = note->offset > 0 &&
-			      note->offset == many->feed.source.size;
 		one->its_hash = note->hash;
+		one->has = many_has(many, note->offset);
 	}
 }
 

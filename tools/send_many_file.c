@@ -36,8 +36,8 @@ bool many_any(const struct many *many, enum many_state state)
 	return false;
 }
 
-static void many_say(const struct many *many, struct many_one *one,
-		     enum transfer_type type, uint64_t offset)
+void many_say(const struct many *many, struct many_one *one,
+	      enum transfer_type type, uint64_t offset)
 {
 	const struct transfer_note note = { .type = type,
 					    .file = many->feed.file,
@@ -72,8 +72,7 @@ void many_leave(struct many *many, struct many_one *one, enum table_state state,
 		nopal_destination_remove(many->group, one->id, at_once);
 }
 
-/* The fault is here: all are told. */
-static void many_fail(struct many *many)
+void many_fail(struct many *many)
 {
 	struct transfer_note note = { .type = TRANSFER_ABORT,
 				      .file = many->feed.file };
@@ -112,62 +111,6 @@ void many_offer(struct many *many, struct many_one *one)
 	transfer_say(&one->out, &note);
 }
 
-/* ----------------------------------------------------------- who has it already */
-
-static bool many_any_has_it(const struct many *many)
-{
-	for (unsigned i = 0; i < many->count; i++)
-		if (many->ones[i].state == MANY_ANSWERED &&
-		    many->ones[i].has_it)
-			return true;
-	return false;
-}
-
-/* Whose hash is the file's own is told so, and answers for good. */
-static void many_settle(struct many *many)
-{
-	struct transfer_note end;
-
-	if (!feed_end(&many->feed, &end)) {
-		many_fail(many);
-		return;
-	}
-	many->table.file.hash = end.hash;
-	many->stage = MANY_SETTLING;
-	for (unsigned i = 0; i < many->count; i++) {
-		struct many_one *one = &many->ones[i];
-
-		if (one->state != MANY_ANSWERED)
-			continue;
-		one->has_it = one->has_it && one->its_hash == end.hash;
-		if (!one->has_it)
-			continue;
-		one->state = MANY_ENDED;
-		many_say(many, one, TRANSFER_START, end.size);
-		transfer_say(&one->out, &end);
-	}
-	many_go_on(many);
-}
-
-/* Reads the file once for its hash, a step at a time. */
-void many_check(void *user)
-{
-	static uint8_t bytes[TRANSFER_STEP_BYTES];
-	struct many *many = user;
-	struct feed *feed = &many->feed;
-	size_t length;
-
-	if (!many->group || many->stage != MANY_CHECKING)
-		return;
-	if (!source_read(&feed->source, bytes, sizeof(bytes), &length,
-			 feed->error))
-		many_fail(many);
-	else if (feed->source.offset < feed->source.size)
-		loop_event_start(many->step, 0);
-	else
-		many_settle(many);
-}
-
 /* -------------------------------------------------------------------- sending */
 
 /* Messages arrive, and DATA after the notes: so much of the file is there. */
@@ -176,7 +119,7 @@ void many_measure(const struct many *many, struct many_one *one,
 {
 	uint64_t arrived = nopal_session_counters(session)->messages_arrived;
 	uint64_t chunks = arrived > one->notes ? arrived - one->notes : 0;
-	uint64_t bytes = chunks * many->feed.chunk_bytes;
+	uint64_t bytes = many->from + chunks * many->feed.chunk_bytes;
 
 	if (bytes > many->feed.source.size)
 		bytes = many->feed.source.size;
@@ -231,7 +174,7 @@ static void many_drop_slow(struct many *many)
 	}
 }
 
-static void many_start(struct many *many)
+void many_start(struct many *many)
 {
 	for (unsigned i = 0; i < many->count; i++) {
 		struct many_one *one = &many->ones[i];
@@ -240,14 +183,19 @@ static void many_start(struct many *many)
 			continue;
 		one->state = MANY_TAKING;
 		one->row->state = TABLE_TAKING;
-		many_say(many, one, TRANSFER_START, 0);
+		one->row->bytes = one->has;
+		many_say(many, one, TRANSFER_START, one->has);
 	}
 	if (!many->group)
 		return;
 	many_count_given(many);
 	for (unsigned i = 0; i < many->count; i++)
 		many->ones[i].notes = many->ones[i].given;
-	feed_from(&many->feed, 0);
+	if (many->from)
+		feed_back(&many->feed, many->from, &many->from_hash);
+	else
+		feed_from(&many->feed, 0);
+	many->table.file.resumed_bytes = many->from;
 	many->stage = MANY_SENDING;
 	many_pump(many);
 }
@@ -344,16 +292,6 @@ static void many_judge_shares(struct many *many)
 	many->stage = MANY_SENDING;
 	feed_range(&many->feed, 0, 0);
 	many_pump(many);
-}
-
-static void many_gathered(struct many *many)
-{
-	if (!many_any_has_it(many)) {
-		many_start(many);
-		return;
-	}
-	many->stage = MANY_CHECKING;
-	loop_event_start(many->step, 0);
 }
 
 /* Something changed: is the stage over? */

@@ -16,8 +16,8 @@
  *      v
  *   CLOSING
  *
- * All begin together, so that the bytes leave once; one that has a beginning of the
- * file begins anew.  Who refuses it, or has it, leaves the group before the first
+ * All begin together, so that the bytes leave once: at 0, or where the shortest
+ * beginning ends, when all have one (send_many_check.c).  Who refuses it, or has it, leaves the group before the first
  * byte.  Who does not answer any more is no matter for the others: its session
  * ends, and the table says why.
  *
@@ -63,8 +63,9 @@ struct many_one {
 	struct table_row *row;
 	uint32_t id; /* in the group; 0: it has left */
 	enum many_state state;
-	bool dead; /* it gets no more files */
-	bool has_it;
+	bool dead;    /* it gets no more files */
+	bool has_it;  /* all of it, from the beginning */
+	uint64_t has; /* so much of the file, as it says, with such a hash */
 	uint64_t its_hash;
 	struct transfer_outbox out;
 	uint64_t given; /* messages to it, as of the last look */
@@ -87,6 +88,8 @@ struct many {
 	char **paths;
 	int path_count, at;
 	enum many_stage stage;
+	uint64_t from; /* where all go on who have a beginning; its hash */
+	struct file_hash from_hash;
 	uint64_t fates; /* of DATA */
 	unsigned rounds;
 	struct island *held; /* by all, in order */
@@ -109,8 +112,12 @@ void many_over(struct many *many, struct many_one *one, enum table_state state,
 void many_leave(struct many *many, struct many_one *one, enum table_state state,
 		const char *why);
 void many_offer(struct many *many, struct many_one *one);
-/* Reads the file once for its hash, a step at a time: on the event `step`. */
-void many_check(void *user);
+void many_say(const struct many *many, struct many_one *one,
+	      enum transfer_type type, uint64_t offset);
+/* The fault is here: all are told. */
+void many_fail(struct many *many);
+/* DATA for all that answered and do not have it. */
+void many_start(struct many *many);
 /* Something changed: is the stage over? */
 void many_go_on(struct many *many);
 /* Sends what the group takes. */
@@ -121,6 +128,10 @@ bool many_flush(struct many *many);
 void many_measure(const struct many *many, struct many_one *one,
 		  const struct nopal_session *session);
 void many_measure_all(struct many *many);
+
+/* send_many_check.c: all have answered; compares on the event `step`. */
+void many_gathered(struct many *many);
+void many_check(void *user);
 
 /* send_many_shares.c */
 void many_on_held(struct many *many, struct many_one *one,

@@ -184,22 +184,35 @@ static void table_say_rule(const struct table *table, char *text)
 			 table_complete(table), table->count, table->needed);
 }
 
+static const char *table_resumed(const struct table *table, char *text)
+{
+	char size[PROGRESS_RATE_ROOM];
+
+	text[0] = '\0';
+	if (table->file.resumed_bytes)
+		snprintf(
+			text, TABLE_TEXT_ROOM, ", resumed at %s",
+			progress_size((double)table->file.resumed_bytes, size));
+	return text;
+}
+
 static void table_print(const struct table *table, const char *error,
 			int64_t duration_ns)
 {
-	char size[PROGRESS_RATE_ROOM];
+	char size[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
 
 	if (error)
 		fprintf(stderr, "error: %s: %s\n", table->file.name, error);
 	else
 		fprintf(stderr,
-			"%s: %s in %.2f s, %s: %u of %u have it%s, hash "
+			"%s: %s in %.2f s, %s: %u of %u have it%s%s, hash "
 			"%016llx\n",
 			table->file.name,
 			progress_size((double)table->file.total_bytes, size),
 			(double)duration_ns / TABLE_NS_PER_S, table->mode,
 			table_complete(table), table->count,
 			table->spread ? " whole, together they do" : "",
+			table_resumed(table, resumed),
 			(unsigned long long)table->file.hash);
 	for (unsigned i = 0; i < table->count; i++)
 		table_print_row(&table->rows[i]);
@@ -290,6 +303,8 @@ void table_end(struct table *table)
 	table->file.error = error;
 	table->file.bytes =
 		table->spread ? table->union_bytes : table_bytes(table);
+	if (table->file.resumed_bytes > table->file.bytes)
+		table->file.resumed_bytes = table->file.bytes;
 	table_print(table, error, duration_ns);
 	if (table->progress.json || table->progress.jsonl)
 		table_print_json(table,

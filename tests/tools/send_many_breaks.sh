@@ -68,7 +68,46 @@ cut_short() { # SIGNAL CONF
 }
 cut_short KILL one_to_many_all
 send 0 "$work/file" $to -c one_to_many_all
+tells 'resumed at'
 same 1 2 3
+
+# ---- with receivers that were not all as far: from the shortest beginning; with one
+# that has all of it; with one that has none, or another's: all begin anew
+again() { # the receivers of before, with what they have
+	stop
+	"$@"
+	to=
+	for i in 1 2 3; do receive $i one_to_many_all; done
+	listening
+	send 0 "$work/file" $to -c one_to_many_all
+	same 1 2 3
+}
+half() {
+	receivers 3 one_to_many_all
+	cut_short KILL one_to_many_all
+}
+shorter() {
+	sed -i 's/ [0-9]*$/ 100000/' "$work/3/.file.nopal-state"
+}
+half
+again shorter
+tells 'resumed at 100.0 kB'
+half
+has_all() {
+	rm "$work/1/".*.nopal-*
+	cp -p "$work/file" "$work/1/file"
+}
+again has_all
+tells 'resumed at'
+row 1 'was there'
+half
+has_none() { rm "$work/2/".*.nopal-*; }
+again has_none
+says 'resumed' "$work/send.log" && fail "who has nothing was passed over"
+half
+has_others() { printf x | dd of="$work/2/.file.nopal-part" conv=notrunc 2>/dev/null; }
+again has_others
+says 'resumed' "$work/send.log" && fail "what is not the file's was kept"
 
 # ---- or interrupted: it says so, and how far each is
 receivers 3 one_to_many_all
@@ -99,7 +138,7 @@ if [ "${NOPAL_MOUNTS:-}" != own ]; then
 	echo "well, without disks"
 	exit 0
 fi
-# disk OPTIONS: receiver 2's, until the next one.
+# disk OPTIONS CONF: receiver 2's, and receivers around it.
 disk() {
 	stop
 	away
