@@ -199,7 +199,8 @@ static void refuse(struct nopal_endpoint *endpoint,
 	if (request->datagram_bytes <= REPLY_HEAD + REPLY_CHECK_BYTES + 1)
 		return;
 	theirs = text_of(&request->body);
-	diff = theirs ? nearest_diff(endpoint, theirs, &name) : NULL;
+	/* data of a stranger do not say what composition they are of */
+	diff = theirs && *theirs ? nearest_diff(endpoint, theirs, &name) : NULL;
 	reply = reply_body(request, bytes);
 	nopal_write(&reply, REPLY_REFUSED, 1);
 	write_text(&reply, "the listener does not run this composition");

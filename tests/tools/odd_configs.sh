@@ -80,7 +80,8 @@ says '^  fix: start' "$work/alone.log" || fail "not told what to do"
 # ---- a listener with another composition refuses it at once
 receivers 1 bulk
 send 1 "$work/file" $to -c "$work/open.conf"
-says 'does not run this composition' "$work/send.log" || fail "a refusal was not told"
+says 'does not run this composition$' "$work/send.log" || fail "a refusal was not told"
+says '^  fix: give both sides' "$work/send.log" || fail "of a refusal: not told what to do"
 
 # ---- cut short without a handshake: it goes on where it was
 head -c 20000000 /dev/urandom >"$work/file"
