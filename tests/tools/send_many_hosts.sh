@@ -81,6 +81,17 @@ amidst 0 "1 2 3" pull $to -c one_to_many_all
 print "all, the cable of receiver $it pulled for 3 s"
 same 1 2 3
 
+# ---- and the sender's own, all of them
+pull_all() {
+	for i in 1 2 3; do star_link $i down; done
+	sleep 3
+	for i in 1 2 3; do star_link $i up; done
+}
+receivers 3 one_to_many_all
+amidst 0 "1 2 3" pull_all $to -c one_to_many_all
+print "all, every cable pulled for 3 s"
+same 1 2 3
+
 # ---- and for good: it has died, the others have it; and when it is back, the same
 # command brings it what it has not
 receivers 3 one_to_many_all
