@@ -201,7 +201,10 @@ static void table_print(const struct table *table, const char *error,
 {
 	char size[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
 
-	if (error)
+	if (error &&
+	    strncmp(error, table->file.name, strlen(table->file.name)) == 0)
+		fprintf(stderr, "error: %s\n", error);
+	else if (error)
 		fprintf(stderr, "error: %s: %s\n", table->file.name, error);
 	else
 		fprintf(stderr,

@@ -23,6 +23,12 @@ unnamed() {
 	done
 }
 
+# left I NAMES: soon, as the word of a fault is sent first.
+holds() { [ "$(ls -A "$work/$1")" = "$2" ]; }
+left() {
+	until_true 250 holds "$1" "$2" || fail "left at $1: $(ls -A "$work/$1")"
+}
+
 # ---- wrong words: told at once, with a fix
 refuses() {
 	send 2 "$work/file" "$@"
@@ -124,6 +130,20 @@ cut_short KILL one_to_many_balance
 send 0 "$work/file" $to -c one_to_many_balance
 together 1 2 3
 
+# ---- the file gets shorter meanwhile: told here and there, and nothing stays
+cp "$work/file" "$work/kept"
+receivers 3 one_to_many_all
+shorten() { truncate -s 3000000 "$work/file"; }
+amidst 1 "1 2 3" shorten $to -c one_to_many_all
+tells '^error: file: it got shorter'
+for i in 1 2 3; do
+	row $i failed
+	until_true 250 says 'the sender: file: it got shorter' "$work/recv$i.log" ||
+		fail "receiver $i does not know"
+	left $i ""
+done
+mv "$work/kept" "$work/file"
+
 # ---- a receiver is interrupted: it says goodbye, and nobody waits for it
 receivers 3 one_to_many_all
 interrupted() { eval "kill -INT \$pid_$1"; }
@@ -151,34 +171,31 @@ disk() {
 	done
 	listening
 }
-left() {
-	[ "$(ls -A "$work/2")" = "$1" ] || fail "left on the disk: $(ls -A "$work/2")"
-}
 for mode in all any quorum; do
 	disk size=4m one_to_many_all
 	case $mode in all) code=1 ;; *) code=0 ;; esac
 	send $code "$work/file" $to -c one_to_many_$mode
 	row 2 'failed .*No space left.*; fix: mend that'
-	left ""
+	left 2 ""
 	same 1 3
 done
 disk size=4m one_to_many_balance
 send 0 "$work/file" $to -c one_to_many_balance
 row 2 'failed .*No space left'
-left ""
+left 2 ""
 together 1 3
 
 disk size=16m one_to_many_all
 fills() { head -c 16m /dev/zero >"$work/2/zeros" 2>/dev/null; true; }
 amidst 1 2 fills $to -c one_to_many_all
 row 2 'failed .*No space left'
-left zeros
+left 2 zeros
 same 1 3
 
 disk size=16m,ro one_to_many_all
 send 1 "$work/file" $to -c one_to_many_all
 row 2 'refused .*Read-only.*; fix: mend that'
-left ""
+left 2 ""
 same 1 3
 stop
 echo "well"
