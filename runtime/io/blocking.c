@@ -24,7 +24,7 @@
 
 #include "blocking.h"
 
-static void connection_abandon(struct nopal_connection *connection)
+void nopal__blocking_abandon(struct nopal_connection *connection)
 {
 	struct blocking_hub *hub = connection->hub;
 
@@ -34,8 +34,8 @@ static void connection_abandon(struct nopal_connection *connection)
 	nopal__blocking_hub_leave(hub);
 }
 
-static void connection_why(const struct nopal_connection *connection,
-			   struct nopal_problems *problems)
+void nopal__blocking_why(const struct nopal_connection *connection,
+			 struct nopal_problems *problems)
 {
 	nopal_problems_add(problems, NULL, 0, NULL, "%s",
 			   connection->end_text ? connection->end_text
@@ -50,10 +50,12 @@ static struct nopal_connection *dial_open(struct blocking_hub *hub,
 		nopal__blocking_connection_new(hub);
 	struct nopal_session *session = NULL;
 
-	if (connection)
+	if (connection) {
+		connection->many = hub->destination != 0;
 		session = nopal_session_open(hub->endpoint, hub->plan, peer,
 					     &nopal__blocking_dialled,
 					     connection);
+	}
 	if (!session) {
 		nopal_problems_add(problems, NULL, 0, NULL,
 				   "no session: out of memory");
@@ -82,12 +84,12 @@ static struct nopal_connection *dial_wait(struct nopal_connection *connection,
 	if (life == BLOCKING_OPEN)
 		return connection;
 	if (life == BLOCKING_ENDED)
-		connection_why(connection, problems);
+		nopal__blocking_why(connection, problems);
 	else
 		nopal_problems_add(problems, NULL, 0,
 				   "check that the peer listens there",
 				   "the peer did not answer in time");
-	connection_abandon(connection);
+	nopal__blocking_abandon(connection);
 	return NULL;
 }
 
@@ -174,48 +176,191 @@ static bool out_is_full(const struct nopal_connection *connection)
 	       connection->out.count >= BLOCKING_OUT_MESSAGES;
 }
 
-int nopal_connection_send(struct nopal_connection *connection,
-			  const void *bytes, size_t length, int64_t timeout_ns)
+/* What the message must wait for; 0: nothing, negative: it cannot be sent. */
+static int out_refusal(const struct nopal_connection *connection,
+		       uint32_t destination)
+{
+	const struct blocking_destination *one =
+		nopal__blocking_destination(connection, destination);
+
+	if (connection->life == BLOCKING_ENDED)
+		return -EPIPE;
+	if (destination && (!one || one->removed || one->info.ended))
+		return -ENOENT;
+	return 0;
+}
+
+/* A place for one fate more; false: out of memory. */
+static bool ticket_give(struct blocking_fates *fates, uint64_t *ret_ticket)
+{
+	if (!fates->of_ticket)
+		fates->of_ticket = calloc(NOPAL_TICKETS, 1);
+	if (!fates->of_ticket)
+		return false;
+	*ret_ticket = ++fates->tickets;
+	fates->of_ticket[*ret_ticket % NOPAL_TICKETS] = BLOCKING_FATE_OPEN;
+	return true;
+}
+
+static bool tickets_are_full(const struct blocking_fates *fates)
+{
+	return fates->of_ticket &&
+	       fates->of_ticket[(fates->tickets + 1) % NOPAL_TICKETS] ==
+		       BLOCKING_FATE_OPEN;
+}
+
+/* The lock is held. */
+static int out_push(struct nopal_connection *connection,
+		    struct blocking_item item, uint64_t *ret_ticket)
+{
+	if (ret_ticket && !ticket_give(&connection->fates, &item.ticket))
+		return -ENOMEM;
+	if (!nopal__blocking_push(&connection->out, item)) {
+		if (item.ticket)
+			connection->fates.tickets--;
+		return -ENOMEM;
+	}
+	connection->fates.open++;
+	if (ret_ticket)
+		*ret_ticket = item.ticket;
+	return 0;
+}
+
+static int connection_put(struct nopal_connection *connection,
+			  struct blocking_item item, int64_t timeout_ns,
+			  uint64_t *ret_ticket)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
-	struct blocking_item item = { .length = length };
-	int error = 0;
+	int error;
 	bool wake;
 
-	if (length > nopal_plan_message_limit(hub->plan) ||
+	pthread_mutex_lock(&hub->lock);
+	error = out_refusal(connection, item.destination);
+	while (!error &&
+	       (out_is_full(connection) ||
+		(ret_ticket && tickets_are_full(&connection->fates)))) {
+		if (!nopal__blocking_wait(hub, timeout_ns, &deadline))
+			error = -ETIMEDOUT;
+		else
+			error = out_refusal(connection, item.destination);
+	}
+	wake = connection->out.count == 0;
+	if (!error)
+		error = out_push(connection, item, ret_ticket);
+	pthread_mutex_unlock(&hub->lock);
+	if (!error && wake)
+		nopal__live_loop_call(hub->loop);
+	return error;
+}
+
+int nopal_connection_send_to(struct nopal_connection *connection,
+			     uint32_t destination, const void *bytes,
+			     size_t length, int64_t timeout_ns,
+			     uint64_t *ret_ticket)
+{
+	struct blocking_item item = { .length = length,
+				      .destination = destination };
+	int error;
+
+	if (length > nopal_plan_message_limit(connection->hub->plan) ||
 	    length >= UINT32_MAX)
 		return -EMSGSIZE;
 	item.buffer = nopal_buffer_new((uint32_t)length + 1);
 	if (!item.buffer)
 		return -ENOMEM;
 	memcpy(nopal_buffer_bytes(item.buffer), bytes, length);
-	pthread_mutex_lock(&hub->lock);
-	while (!error && connection->life != BLOCKING_ENDED &&
-	       out_is_full(connection))
-		error = nopal__blocking_wait(hub, timeout_ns, &deadline)
-				? 0
-				: -ETIMEDOUT;
-	if (connection->life == BLOCKING_ENDED)
-		error = -EPIPE;
-	wake = connection->out.count == 0;
-	if (!error && !nopal__blocking_push(&connection->out, item))
-		error = -ENOMEM;
-	pthread_mutex_unlock(&hub->lock);
+	error = connection_put(connection, item, timeout_ns, ret_ticket);
 	if (error)
 		nopal_buffer_free(item.buffer);
-	else if (wake)
-		nopal__live_loop_call(hub->loop);
 	return error;
 }
 
+int nopal_connection_send(struct nopal_connection *connection,
+			  const void *bytes, size_t length, int64_t timeout_ns)
+{
+	return nopal_connection_send_to(connection, 0, bytes, length,
+					timeout_ns, NULL);
+}
+
+/* ----------------------------------------------------------- wait for a send */
+
+void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket,
+			  int fate)
+{
+	struct blocking_fates *fates = &connection->fates;
+
+	fates->open--;
+	fates->missing += fate == NOPAL_MISSING;
+	fates->unknown += fate == NOPAL_UNKNOWN;
+	if (ticket)
+		fates->of_ticket[ticket % NOPAL_TICKETS] = (uint8_t)fate;
+}
+
+static bool ticket_is_known(const struct blocking_fates *fates, uint64_t ticket)
+{
+	return ticket <= fates->tickets &&
+	       fates->tickets - ticket < NOPAL_TICKETS;
+}
+
+/* The worst of all, from now on anew. */
+static int fate_of_all(struct blocking_fates *fates)
+{
+	int fate = NOPAL_ARRIVED;
+
+	if (fates->unknown)
+		fate = NOPAL_UNKNOWN;
+	if (fates->missing || fates->open)
+		fate = NOPAL_MISSING;
+	fates->unknown = fates->missing = fates->open = 0;
+	return fate;
+}
+
+static bool fate_is_open(const struct blocking_fates *fates, uint64_t ticket)
+{
+	return ticket ? fates->of_ticket[ticket % NOPAL_TICKETS] ==
+				BLOCKING_FATE_OPEN
+		      : fates->open > 0;
+}
+
+/* What has no fate when the session has ended, it never had.  A ticket may be
+ * forgotten while somebody waits for it. */
+int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket,
+			  int64_t timeout_ns)
+{
+	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	struct blocking_hub *hub = connection->hub;
+	struct blocking_fates *fates = &connection->fates;
+	bool waiting = true;
+	int fate = -ENOENT;
+
+	pthread_mutex_lock(&hub->lock);
+	while (waiting && (!ticket || ticket_is_known(fates, ticket)) &&
+	       fate_is_open(fates, ticket) &&
+	       connection->life != BLOCKING_ENDED)
+		waiting = nopal__blocking_wait(hub, timeout_ns, &deadline);
+	if (!waiting)
+		fate = -ETIMEDOUT;
+	else if (!ticket)
+		fate = fate_of_all(fates);
+	else if (ticket_is_known(fates, ticket))
+		fate = fate_is_open(fates, ticket)
+			       ? NOPAL_MISSING
+			       : fates->of_ticket[ticket % NOPAL_TICKETS];
+	pthread_mutex_unlock(&hub->lock);
+	return fate;
+}
+
+/* ------------------------------------------------------------------- receive */
+
 /* Copies the first message out; the lock is held, so that it stays. */
 static int64_t connection_take(struct nopal_connection *connection, void *bytes,
-			       size_t room, bool *ret_wake)
+			       size_t room, uint32_t *ret_from, bool *ret_wake)
 {
 	struct blocking_item item = nopal__blocking_pop(&connection->in);
 	int64_t length = (int64_t)item.length;
 
+	*ret_from = item.destination;
 	if (item.copy)
 		memcpy(bytes, item.copy,
 		       room < item.length ? room : item.length);
@@ -232,8 +377,9 @@ static int64_t connection_take(struct nopal_connection *connection, void *bytes,
 	return length;
 }
 
-int64_t nopal_connection_receive(struct nopal_connection *connection,
-				 void *bytes, size_t room, int64_t timeout_ns)
+int64_t nopal_connection_receive_from(struct nopal_connection *connection,
+				      void *bytes, size_t room,
+				      int64_t timeout_ns, uint32_t *ret_from)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
@@ -245,13 +391,23 @@ int64_t nopal_connection_receive(struct nopal_connection *connection,
 	       connection->life != BLOCKING_ENDED)
 		waiting = nopal__blocking_wait(hub, timeout_ns, &deadline);
 	if (connection->in.count > 0)
-		length = connection_take(connection, bytes, room, &wake);
+		length = connection_take(connection, bytes, room, ret_from,
+					 &wake);
 	else if (connection->life == BLOCKING_ENDED)
 		length = connection->end == NOPAL_ENDED_WELL ? 0 : -ECONNRESET;
 	pthread_mutex_unlock(&hub->lock);
 	if (wake)
 		nopal__live_loop_call(hub->loop);
 	return length;
+}
+
+int64_t nopal_connection_receive(struct nopal_connection *connection,
+				 void *bytes, size_t room, int64_t timeout_ns)
+{
+	uint32_t from;
+
+	return nopal_connection_receive_from(connection, bytes, room,
+					     timeout_ns, &from);
 }
 
 int nopal_connection_close(struct nopal_connection *connection,
@@ -274,8 +430,8 @@ int nopal_connection_close(struct nopal_connection *connection,
 		result = connection->end == NOPAL_ENDED_WELL ? 0 : -ECONNRESET;
 	pthread_mutex_unlock(&hub->lock);
 	if (result == -ECONNRESET)
-		connection_why(connection, problems);
-	connection_abandon(connection);
+		nopal__blocking_why(connection, problems);
+	nopal__blocking_abandon(connection);
 	return result;
 }
 

@@ -115,6 +115,8 @@ static void connection_free(struct nopal_connection *connection)
 	ring_free(&connection->out);
 	ring_free(&connection->in);
 	ring_free(&connection->back);
+	nopal__blocking_destinations_free(connection);
+	free(connection->fates.of_ticket);
 	free(connection->end_text);
 	free(connection);
 }
@@ -190,6 +192,9 @@ static void blocking_on_received(struct nopal_session *session,
 
 	if (!connection || item.length == 0)
 		return;
+	if (connection->hub->destination)
+		item.destination = (uint32_t)nopal_message_property(
+			message, connection->hub->destination);
 	nopal_message_keep(message);
 	pthread_mutex_lock(&connection->hub->lock);
 	if (!connection_is_full(connection))
@@ -263,26 +268,64 @@ static void blocking_on_ended(struct nopal_session *session, int end,
 
 /* ---------------------------------------------------- the loop's own thread */
 
+static void blocking_on_sent(struct nopal_session *session, uint64_t ticket,
+			     int fate, void *user)
+{
+	struct nopal_connection *connection = user;
+
+	(void)session;
+	if (!connection)
+		return;
+	pthread_mutex_lock(&connection->hub->lock);
+	nopal__blocking_tell(connection, ticket, fate);
+	pthread_cond_broadcast(&connection->hub->changed);
+	pthread_mutex_unlock(&connection->hub->lock);
+}
+
+/* False: not now. */
+static bool connection_give(struct nopal_connection *connection,
+			    const struct blocking_item *item, int *ret_refusal)
+{
+	const struct nopal_property destination = {
+		connection->hub->destination, item->destination
+	};
+
+	*ret_refusal = 0;
+	if (!item->buffer)
+		nopal__blocking_give_other(connection, item);
+	else
+		*ret_refusal = nopal_send_buffer_with(
+			connection->session, item->buffer, 0,
+			(uint32_t)item->length, item->ticket, &destination, 1);
+	return *ret_refusal != -EAGAIN;
+}
+
 static void connection_pump_out(struct nopal_connection *connection)
 {
 	struct blocking_hub *hub = connection->hub;
 
 	for (;;) {
 		struct blocking_item item = { 0 };
+		bool there;
+		int refusal;
 
 		pthread_mutex_lock(&hub->lock);
-		if (connection->out.count)
+		there = connection->out.count > 0;
+		if (there)
 			item = *ring_at(&connection->out, 0);
 		pthread_mutex_unlock(&hub->lock);
-		if (!item.buffer || !connection->session ||
-		    nopal_send_buffer(connection->session, item.buffer, 0,
-				      (uint32_t)item.length, 0) == -EAGAIN)
+		if (!there || !connection->session ||
+		    !connection_give(connection, &item, &refusal))
 			return;
 		pthread_mutex_lock(&hub->lock);
 		nopal__blocking_pop(&connection->out);
+		if (refusal)
+			nopal__blocking_tell(connection, item.ticket,
+					     NOPAL_MISSING);
 		pthread_cond_broadcast(&hub->changed);
 		pthread_mutex_unlock(&hub->lock);
-		nopal_buffer_free(item.buffer);
+		if (item.buffer)
+			nopal_buffer_free(item.buffer);
 	}
 }
 
@@ -293,6 +336,7 @@ static void connection_pump(struct nopal_connection *connection)
 	if (!connection->session)
 		return;
 	connection_give_back(connection);
+	nopal__blocking_pump_leaves(connection);
 	connection_pump_out(connection);
 	pthread_mutex_lock(&connection->hub->lock);
 	abort_now = connection->abort_asked || connection->abandoned;
@@ -360,7 +404,9 @@ static void *hub_thread(void *user)
 const struct nopal_callbacks nopal__blocking_dialled = {
 	.opened = blocking_on_opened,
 	.received = blocking_on_received,
+	.sent = blocking_on_sent,
 	.writable = blocking_on_writable,
+	.destination = nopal__blocking_on_destination,
 	.ended = blocking_on_ended,
 };
 
@@ -368,7 +414,9 @@ const struct nopal_callbacks nopal__blocking_accepted = {
 	.accepted = blocking_on_accepted,
 	.opened = blocking_on_accepted_opened,
 	.received = blocking_on_received,
+	.sent = blocking_on_sent,
 	.writable = blocking_on_writable,
+	.destination = nopal__blocking_on_destination,
 	.ended = blocking_on_ended,
 };
 
@@ -416,6 +464,7 @@ struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
 	}
 	hub_locks_init(hub);
 	hub->plan = plan;
+	hub->destination = nopal_property(plan, "destination");
 	hub->users = 1;
 	hub->loop = nopal__live_loop_new(hub_pump, hub);
 	if (!hub->loop) {
