@@ -40,7 +40,7 @@ void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 	if (core->life == NOPAL_LIFE_ENDED)
 		return;
 	if (nopal__plan(core)->demux == NOPAL_DEMUX_FOREIGN)
-		kind = nopal__foreign_kind(core, bytes, length);
+		kind = nopal__foreign_kind(nopal__plan(core), bytes, length);
 	core->awake->counters.datagrams_in++;
 	core->awake->counters.datagram_bytes_in += length;
 	if (kind == NOPAL_KIND_REPLY) {

@@ -409,7 +409,10 @@ struct nopal_format {
 		       const struct nopal_part *part,
 		       struct nopal_segment *segment,
 		       struct nopal_reader *reader);
-	/* (optional) Foreign: may this datagram open a session at a listener? */
+	/* (optional) Foreign: may this datagram open a session at a listener?
+	 * Where the composition has an admission, only one of a kind of class
+	 * NOPAL_KIND_OPENING may, and the request's body is the datagram; else
+	 * only data may. */
 	bool (*opens)(const struct nopal_part *part,
 		      struct nopal_reader datagram);
 	/* (optional) Foreign: kinds that have its header, too, NULL-ended. */
@@ -440,6 +443,8 @@ struct nopal_request {
 	int64_t now_ns;
 	uint32_t offer_bytes; /* of the composition's offers, in the body */
 	const void *private;  /* of the runtime */
+	uint32_t
+		half_open; /* sessions of the endpoint that peers began and that are not open yet */
 };
 
 enum nopal_admission_verdict {

@@ -463,7 +463,8 @@ void nopal_control_send(struct nopal_session *session,
 	control_note(core, segment, length);
 	if (!core->lowest)
 		nopal__stack_down(core, segment);
-	else if (segment->kind == NOPAL_KIND_CONNECT)
+	else if (segment->kind == NOPAL_KIND_CONNECT &&
+		 nopal__plan(core)->demux != NOPAL_DEMUX_FOREIGN)
 		nopal__opening_pack(core, segment);
 	else
 		nopal__pack_out(core, segment);

@@ -291,6 +291,12 @@ void nopal__session_start(struct nopal_core *core)
 		nopal_session_opened(&core->session);
 }
 
+static void half_open_end(struct nopal_core *bottom)
+{
+	bottom->endpoint->half_open -= bottom->half_open;
+	bottom->half_open = false;
+}
+
 static void drain_begin(struct nopal_core *core)
 {
 	core->life = NOPAL_LIFE_DRAINING;
@@ -304,6 +310,7 @@ void nopal_session_opened(struct nopal_session *session)
 	if (core->life != NOPAL_LIFE_OPENING)
 		return;
 	core->life = NOPAL_LIFE_OPEN;
+	half_open_end(core);
 	nopal_raise_SESSION_OPENED(session, session);
 	if (core->is_flow)
 		nopal__streams_start(core);
@@ -442,6 +449,7 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 	if (bottom->buried)
 		return;
 	bottom->end = end;
+	half_open_end(bottom);
 	if (bottom->awake)
 		bottom->awake->end_text = strdup(text ? text : "");
 	for (core = bottom; core; core = nopal__over(core))

@@ -173,6 +173,7 @@ struct nopal_core {
 	enum nopal_end end : 8;
 	uint8_t depth;
 	bool opener, peer_known, peer_closed, touched, buried;
+	bool half_open;	   /* bottom: a peer began it, and it is not open yet */
 	bool send_blocked; /* nopal_send said EAGAIN and `writable` is owed */
 	bool draining_queue, close_asked;
 	bool lowest;   /* datagrams leave here */
@@ -269,6 +270,7 @@ struct nopal_endpoint {
 	struct nopal_map by_opening;
 	struct nopal_pool *pools; /* one for each size of object */
 	uint64_t secret[2];
+	uint32_t half_open; /* sessions that are */
 	/* the train that is being built */
 	struct nopal_address train_to;
 	struct nopal_core *train_of;
@@ -500,7 +502,7 @@ void nopal__pack_out(struct nopal_core *core,
 void nopal__pack_by(struct nopal_core *core,
 		    const struct nopal_segment *segment, unsigned path);
 /* The kind of a datagram of a foreign format. */
-uint8_t nopal__foreign_kind(const struct nopal_core *core, const uint8_t *bytes,
+uint8_t nopal__foreign_kind(const struct nopal_plan *plan, const uint8_t *bytes,
 			    uint32_t length);
 /* Parses a datagram of an established kind; NULL: malformed, counted. */
 struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,

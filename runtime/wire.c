@@ -340,10 +340,9 @@ int nopal_format_kind_of(const struct nopal_session *session,
 }
 
 /* To a format that has data alone, all that comes is data. */
-uint8_t nopal__foreign_kind(const struct nopal_core *core, const uint8_t *bytes,
+uint8_t nopal__foreign_kind(const struct nopal_plan *plan, const uint8_t *bytes,
 			    uint32_t length)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
 	const struct nopal_format *format = plan->format->microprotocol->format;
 	const struct nopal_reader datagram = { bytes, bytes + length, false };
 	int which;
@@ -524,7 +523,7 @@ uint32_t nopal_control_limit(const struct nopal_session *session,
 
 	if (plan->kinds[code].formatted)
 		path -= plan->format->microprotocol->format->bytes;
-	if (code == NOPAL_KIND_CONNECT)
+	else if (code == NOPAL_KIND_CONNECT)
 		return path - 1 - NOPAL_ID_BYTES - NOPAL_FINGERPRINT_BYTES -
 		       NOPAL_CHECK_BYTES;
 	return path - plan->head_bytes - plan->kinds[code].header.bytes -

@@ -85,6 +85,10 @@ static const struct explain_promise explain_promises[] = {
 		    "who sees a datagram reads it, and can make others" } } },
 	{ "handshake",
 	  (const struct explain_case[]){
+		  { "unchecked_connection", "yes",
+		    "both ends are there; that they compose alike is for "
+		    "whoever "
+		    "configures them" },
 		  { "connection", "yes",
 		    "both ends agree on the composition before data flows" },
 		  { NULL, "no",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * one_to_many -- the header of the one-to-many protocol: 20 bytes for data and acks.
+ * one_to_many -- the header of the one-to-many protocol: 20 bytes for all it sends.
  *
  *    0                   1                   2                   3
  *    0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -11,20 +11,28 @@
  *   |                           checksum                            |
  *
  *   flags  0x01 a message starts   0x02 a message ends   0x04 first packet (SYN)
- *          0x08 FIN, never set     0x10 ACK: the acknowledgement number counts
+ *          0x08 FIN                0x10 ACK: the acknowledgement number counts
+ *
+ *               flags                    sequence number        payload
+ *   data        START, END; ACK          its own                of a message
+ *   ack         ACK                      the next one's         none
+ *   SYN         SYN                      the first one's, - 1   4 bytes (three_way)
+ *   SYN-ACK     SYN, ACK                 the first one's, - 1   4 bytes (three_way)
+ *   FIN         FIN, ACK                 its own                none
  *
  * A packet says where a message starts and where it ends; which part of it it is
  * shows only in sequence, and is counted there.  A pure acknowledgement has the flag
  * ACK alone and no payload; its sequence number is that of the next packet.
  *
- * Paper:     the one-to-many protocol, section 3.4; 3.2 for the numbers, 3.7 and
- *            4.2.6 for messages in packets.
+ * Without three_way there is no handshake: the first packet of data opens, has the
+ * flag SYN besides its others and the first number, 1; and the peer's end is not told.
+ *
+ * Paper:     the one-to-many protocol, section 3.4; 3.2 for the numbers, 3.5 and 3.6
+ *            for SYN and FIN, 3.7 and 4.2.6 for messages in packets.
  * Differs:   the paper gives no values of version and flags, and contradicts itself:
  *            sequence numbers count packets (3.2, 4.4.3), not bytes (3.4, 3.5); the
  *            field named a cyclic redundancy check is the one's complement sum that
  *            its text describes, of the header, or with `cover` of all there is.
- *            No handshake: the first packet opens, and has the first number, 1.
- *            No FIN: the peer's end is not told.
  * Needs:     segment_numbers, in_sequence.
  * Provides:  data_format (exclusive).
  * Excludes:  integrity (its trailer would be part of the payload there).
@@ -53,13 +61,24 @@ enum {
 	ONE_TO_MANY_START = 0x01,
 	ONE_TO_MANY_END = 0x02,
 	ONE_TO_MANY_SYN = 0x04,
+	ONE_TO_MANY_FIN = 0x08,
 	ONE_TO_MANY_ACK = 0x10,
-	/* what a packet may say that is none of the others' */
+	/* what data may say */
 	ONE_TO_MANY_KNOWN = ONE_TO_MANY_START | ONE_TO_MANY_END |
 			    ONE_TO_MANY_SYN | ONE_TO_MANY_ACK,
 };
 enum { ONE_TO_MANY_OF_HEADER, ONE_TO_MANY_OF_PACKET }; /* cover */
-enum { ONE_TO_MANY_DATA = -1, ONE_TO_MANY_PURE_ACK };  /* kinds */
+/* kinds */
+enum {
+	ONE_TO_MANY_DATA = -1,
+	ONE_TO_MANY_PURE_ACK,
+	ONE_TO_MANY_IS_SYN,
+	ONE_TO_MANY_IS_SYN_ACK,
+	ONE_TO_MANY_IS_FIN,
+	ONE_TO_MANY_CONFIRM, /* leaves so, and comes as a pure one */
+};
+enum { ONE_TO_MANY_MSS_BYTES = 4 };
+#define ONE_TO_MANY_NO_FLOOR UINT64_MAX /* what is not acknowledged */
 
 /* attributes */
 enum {
@@ -67,6 +86,8 @@ enum {
 	ONE_TO_MANY_FLOOR,
 	ONE_TO_MANY_FRAGMENT,
 	ONE_TO_MANY_FLAGS,
+	ONE_TO_MANY_SHAKEN_NUMBER,
+	ONE_TO_MANY_SHAKEN_FLOOR,
 };
 enum { ONE_TO_MANY_LOCAL, ONE_TO_MANY_PEER }; /* shared variables */
 
@@ -78,6 +99,7 @@ struct one_to_many {
 	uint64_t next;	 /* one past the highest number that left */
 	uint64_t newest; /* the peer's last one in sequence, or its first */
 	uint64_t place;	 /* in its message */
+	bool shaken;	 /* by a handshake: no data opens */
 };
 
 /* ------------------------------------------------------------------- checksum */
@@ -116,6 +138,7 @@ static uint64_t one_to_many_flags(struct nopal_session *session,
 				  const struct nopal_part *part,
 				  const struct nopal_segment *segment)
 {
+	const struct one_to_many *self = nopal_state(session, part);
 	uint64_t fragment = nopal_get(segment, part, ONE_TO_MANY_FRAGMENT);
 	uint64_t flags = 0;
 
@@ -125,8 +148,9 @@ static uint64_t one_to_many_flags(struct nopal_session *session,
 		flags |= ONE_TO_MANY_START;
 	if (fragment & ONE_TO_MANY_LAST)
 		flags |= ONE_TO_MANY_END;
-	if (nopal_get(segment, part, ONE_TO_MANY_NUMBER) ==
-	    (uint64_t)nopal_shared(session, part, ONE_TO_MANY_LOCAL))
+	if (!self->shaken &&
+	    nopal_get(segment, part, ONE_TO_MANY_NUMBER) ==
+		    (uint64_t)nopal_shared(session, part, ONE_TO_MANY_LOCAL))
 		flags |= ONE_TO_MANY_SYN;
 	if (nopal_get(segment, part, ONE_TO_MANY_FLOOR))
 		flags |= ONE_TO_MANY_ACK;
@@ -143,28 +167,74 @@ static uint8_t one_to_many_stream(struct nopal_session *session,
 				 : set->listener_stream);
 }
 
+/* What is written of a segment, as what is read. */
+struct one_to_many_header {
+	uint64_t version, source, destination, flags;
+	uint64_t number, floor, bytes;
+};
+
+/* By kind; data say what they are. */
+static const uint8_t one_to_many_kind_flags[] = {
+	[ONE_TO_MANY_PURE_ACK] = ONE_TO_MANY_ACK,
+	[ONE_TO_MANY_IS_SYN] = ONE_TO_MANY_SYN,
+	[ONE_TO_MANY_IS_SYN_ACK] = ONE_TO_MANY_SYN | ONE_TO_MANY_ACK,
+	[ONE_TO_MANY_IS_FIN] = ONE_TO_MANY_FIN | ONE_TO_MANY_ACK,
+	[ONE_TO_MANY_CONFIRM] = ONE_TO_MANY_ACK,
+};
+
+static struct one_to_many_header
+one_to_many_shaken(struct nopal_session *session, const struct nopal_part *part,
+		   const struct nopal_segment *segment, int kind)
+{
+	struct one_to_many *self = nopal_state(session, part);
+
+	self->shaken = true;
+	return (struct one_to_many_header){
+		.flags = one_to_many_kind_flags[kind],
+		.number = nopal_get(segment, part, ONE_TO_MANY_SHAKEN_NUMBER),
+		.floor = nopal_get(segment, part, ONE_TO_MANY_SHAKEN_FLOOR),
+	};
+}
+
+static struct one_to_many_header
+one_to_many_header_of(struct nopal_session *session,
+		      const struct nopal_part *part,
+		      const struct nopal_segment *segment)
+{
+	int kind = nopal_format_kind_of(session, segment);
+	struct one_to_many *self = nopal_state(session, part);
+	struct one_to_many_header header = {
+		.flags = ONE_TO_MANY_ACK,
+		.number = self->next,
+		.floor = nopal_get(segment, part, ONE_TO_MANY_FLOOR),
+	};
+
+	if (kind > ONE_TO_MANY_PURE_ACK)
+		return one_to_many_shaken(session, part, segment, kind);
+	if (kind != ONE_TO_MANY_DATA)
+		return header;
+	header.number = nopal_get(segment, part, ONE_TO_MANY_NUMBER);
+	header.flags = one_to_many_flags(session, part, segment);
+	if (header.number >= self->next)
+		self->next = header.number + 1;
+	return header;
+}
+
 static void one_to_many_pack(struct nopal_session *session,
 			     const struct nopal_part *part,
 			     const struct nopal_segment *segment,
 			     struct nopal_writer *writer)
 {
-	struct one_to_many *self = nopal_state(session, part);
+	const struct one_to_many_header said =
+		one_to_many_header_of(session, part, segment);
 	uint8_t *header = writer->at;
-	uint64_t number = self->next, flags = ONE_TO_MANY_ACK;
 
-	if (nopal_format_kind_of(session, segment) == ONE_TO_MANY_DATA) {
-		number = nopal_get(segment, part, ONE_TO_MANY_NUMBER);
-		flags = one_to_many_flags(session, part, segment);
-		if (number >= self->next)
-			self->next = number + 1;
-	}
 	nopal_write(writer, ONE_TO_MANY_VERSION, 1);
 	nopal_write(writer, one_to_many_stream(session, part, true), 1);
 	nopal_write(writer, one_to_many_stream(session, part, false), 1);
-	nopal_write(writer, flags, 1);
-	nopal_write(writer, number, ONE_TO_MANY_WORD_BYTES);
-	nopal_write(writer, nopal_get(segment, part, ONE_TO_MANY_FLOOR),
-		    ONE_TO_MANY_WORD_BYTES);
+	nopal_write(writer, said.flags, 1);
+	nopal_write(writer, said.number, ONE_TO_MANY_WORD_BYTES);
+	nopal_write(writer, said.floor, ONE_TO_MANY_WORD_BYTES);
 	nopal_write(writer, segment->body.length, ONE_TO_MANY_WORD_BYTES);
 	nopal_write(writer, 0, ONE_TO_MANY_WORD_BYTES);
 	if (writer->full)
@@ -177,11 +247,6 @@ static void one_to_many_pack(struct nopal_session *session,
 }
 
 /* ------------------------------------------------------------------- arriving */
-
-struct one_to_many_header {
-	uint64_t version, source, destination, flags;
-	uint64_t number, floor, bytes;
-};
 
 /* False: it is not whole, or not of this format.  Then the reader is at the
  * payload. */
@@ -200,22 +265,54 @@ static bool one_to_many_read(const struct nopal_part *part,
 	header->bytes = nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
 	nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
 	return !reader->bad && header->version == ONE_TO_MANY_VERSION &&
-	       !(header->flags & ~(uint64_t)ONE_TO_MANY_KNOWN) &&
 	       header->bytes == nopal_read_left(reader) &&
 	       one_to_many_covered(part, start, reader->at,
 				   nopal_read_left(reader)) == UINT32_MAX;
 }
 
-/* The number nearest to the newest in sequence whose low bits these are. */
+/* The number nearest to the newest in sequence whose low bits these are.  Before the
+ * session is open the handshake knows the first one. */
 static uint64_t one_to_many_number(struct nopal_session *session,
 				   const struct nopal_part *part,
 				   uint64_t number)
 {
 	const struct one_to_many *self = nopal_state(session, part);
+	uint64_t newest = nopal_session_is_open(session)
+				  ? self->newest
+				  : (uint64_t)nopal_shared(session, part,
+							   ONE_TO_MANY_PEER);
 
-	return self->newest +
-	       (uint64_t)(int64_t)(int32_t)((uint32_t)number -
-					    (uint32_t)self->newest);
+	return newest + (uint64_t)(int64_t)(int32_t)((uint32_t)number -
+						     (uint32_t)newest);
+}
+
+/* A chunk of data that opens starts a message, and so is no SYN of a handshake. */
+static int one_to_many_seems(uint64_t flags, uint64_t bytes)
+{
+	if (flags & ONE_TO_MANY_FIN)
+		return ONE_TO_MANY_IS_FIN;
+	if ((flags & ONE_TO_MANY_SYN) && !(flags & ONE_TO_MANY_START))
+		return flags & ONE_TO_MANY_ACK ? ONE_TO_MANY_IS_SYN_ACK
+					       : ONE_TO_MANY_IS_SYN;
+	return flags == ONE_TO_MANY_ACK && !bytes ? ONE_TO_MANY_PURE_ACK
+						  : ONE_TO_MANY_DATA;
+}
+
+/* Does it say what its kind may say, and is this the kind that it came as? */
+static bool one_to_many_is_sound(const struct one_to_many_header *header,
+				 int kind, bool shaken)
+{
+	bool opens =
+		kind == ONE_TO_MANY_IS_SYN || kind == ONE_TO_MANY_IS_SYN_ACK;
+
+	if (kind != one_to_many_seems(header->flags, header->bytes))
+		return false;
+	if (kind != ONE_TO_MANY_DATA)
+		return header->flags == one_to_many_kind_flags[kind] &&
+		       header->bytes == (opens ? ONE_TO_MANY_MSS_BYTES : 0) &&
+		       (kind != ONE_TO_MANY_IS_SYN || !header->floor);
+	return !(header->flags & ~(uint64_t)ONE_TO_MANY_KNOWN) &&
+	       !(shaken && (header->flags & ONE_TO_MANY_SYN));
 }
 
 static bool one_to_many_unpack(struct nopal_session *session,
@@ -223,20 +320,27 @@ static bool one_to_many_unpack(struct nopal_session *session,
 			       struct nopal_segment *segment,
 			       struct nopal_reader *reader)
 {
-	bool data = nopal_format_kind_of(session, segment) == ONE_TO_MANY_DATA;
 	const struct one_to_many *self = nopal_state(session, part);
+	int kind = nopal_format_kind_of(session, segment);
 	struct one_to_many_header header;
+	bool told;
 
 	if (!one_to_many_read(part, reader, &header) ||
+	    !one_to_many_is_sound(&header, kind, self->shaken) ||
 	    header.source != one_to_many_stream(session, part, false) ||
 	    header.destination != one_to_many_stream(session, part, true))
 		return false;
 	/* Who says nothing of it acknowledges what nobody does. */
-	if (!(header.flags & ONE_TO_MANY_ACK))
-		header.floor = self->next + 1;
-	nopal_set(segment, part, ONE_TO_MANY_FLOOR, header.floor);
-	if (!data)
+	told = header.flags & ONE_TO_MANY_ACK;
+	nopal_set(segment, part, ONE_TO_MANY_FLOOR,
+		  told ? header.floor : self->next + 1);
+	nopal_set(segment, part, ONE_TO_MANY_SHAKEN_FLOOR,
+		  told ? header.floor : ONE_TO_MANY_NO_FLOOR);
+	if (kind != ONE_TO_MANY_DATA) {
+		nopal_set(segment, part, ONE_TO_MANY_SHAKEN_NUMBER,
+			  header.number);
 		return true;
+	}
 	nopal_set(segment, part, ONE_TO_MANY_FLAGS, header.flags);
 	nopal_set(segment, part, ONE_TO_MANY_NUMBER,
 		  one_to_many_number(session, part, header.number));
@@ -253,9 +357,8 @@ static int one_to_many_kind_of(const struct nopal_part *part,
 	flags = nopal_read(&datagram, 1);
 	nopal_read(&datagram, 2 * ONE_TO_MANY_WORD_BYTES);
 	bytes = nopal_read(&datagram, ONE_TO_MANY_WORD_BYTES);
-	return flags == ONE_TO_MANY_ACK && !bytes && !datagram.bad
-		       ? ONE_TO_MANY_PURE_ACK
-		       : ONE_TO_MANY_DATA;
+	return datagram.bad ? ONE_TO_MANY_DATA
+			    : one_to_many_seems(flags, bytes);
 }
 
 static enum nopal_verdict one_to_many_on_opened(struct nopal_session *session,
@@ -278,6 +381,9 @@ static bool one_to_many_opens(const struct nopal_part *part,
 	struct one_to_many_header header;
 
 	return one_to_many_read(part, &datagram, &header) &&
+	       one_to_many_is_sound(
+		       &header, one_to_many_seems(header.flags, header.bytes),
+		       false) &&
 	       (header.flags & ONE_TO_MANY_SYN) &&
 	       header.source == (uint64_t)set->opener_stream &&
 	       header.destination == (uint64_t)set->listener_stream;
@@ -323,8 +429,8 @@ const struct nopal_microprotocol nopal_one_to_many = {
 	.abi = NOPAL_ABI,
 	.name = "one_to_many",
 	.family = "format",
-	.summary = "the header of the one-to-many protocol: 20 bytes for data "
-		   "and acks",
+	.summary = "the header of the one-to-many protocol: 20 bytes for all "
+		   "it sends",
 	.provides =
 		(const struct nopal_role[]){
 			{ "data_format", true },
@@ -358,6 +464,14 @@ const struct nopal_microprotocol nopal_one_to_many = {
 						.access = NOPAL_WRITE,
 						.doc = "of the packet that it "
 						       "came in" },
+			[ONE_TO_MANY_SHAKEN_NUMBER] = { .name = "handshake_"
+								"number",
+							.access =
+								NOPAL_READ_OPTIONAL },
+			[ONE_TO_MANY_SHAKEN_FLOOR] = { .name = "handshake_"
+							       "floor",
+						       .access =
+							       NOPAL_READ_OPTIONAL },
 			{ 0 },
 		},
 	.shared =
@@ -392,6 +506,16 @@ const struct nopal_microprotocol nopal_one_to_many = {
 				(const struct nopal_format_kind[]){
 					[ONE_TO_MANY_PURE_ACK] = { "go_back_n",
 								   "ack" },
+					[ONE_TO_MANY_IS_SYN] = { "three_way",
+								 "syn" },
+					[ONE_TO_MANY_IS_SYN_ACK] = { "three_"
+								     "way",
+								     "syn_"
+								     "ack" },
+					[ONE_TO_MANY_IS_FIN] = { "three_way",
+								 "fin" },
+					[ONE_TO_MANY_CONFIRM] = { "three_way",
+								  "ack" },
 					{ 0 } },
 			.kind_of = one_to_many_kind_of },
 };
