@@ -28,11 +28,11 @@ struct golden {
 struct museum {
 	struct golden packets[GOLDEN_ROOM];
 	size_t count;
-	uint8_t of_kind[2]
-		       [KINDS]; /* by direction and first byte: kept so far */
+	uint8_t of_kind[2][KINDS]; /* by direction and kind byte: kept so far */
+	size_t kind_at;		   /* where it is */
 };
 
-enum { OF_ONE_KIND = 2 };
+enum { OF_ONE_KIND = 2, FLAGS_AT = 3 /* of the paper's header */ };
 
 static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
 		 const struct nopal_address *to, const uint8_t *bytes,
@@ -47,9 +47,9 @@ static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
 	nopal_sim_address(1, 2000, &acceptor);
 	to_acceptor = nopal_address_equal(to, &acceptor);
 	if (museum->count == GOLDEN_ROOM || length > sizeof(packet->bytes) ||
-	    museum->of_kind[to_acceptor][bytes[0]] == OF_ONE_KIND)
+	    museum->of_kind[to_acceptor][bytes[museum->kind_at]] == OF_ONE_KIND)
 		return;
-	museum->of_kind[to_acceptor][bytes[0]]++;
+	museum->of_kind[to_acceptor][bytes[museum->kind_at]]++;
 	packet->from = *from;
 	packet->to_acceptor = to_acceptor;
 	packet->length = length;
@@ -237,15 +237,21 @@ static void attack(const struct museum *museum, const char *config)
 	}
 }
 
-static void museum_of(const char *config, size_t least)
+static void museum_by(const char *config, size_t kind_at, size_t least)
 {
 	struct museum *museum = calloc(1, sizeof(*museum));
 
 	assert_non_null(museum);
+	museum->kind_at = kind_at;
 	collect(museum, config);
 	assert_true(museum->count >= least);
 	attack(museum, config);
 	free(museum);
+}
+
+static void museum_of(const char *config, size_t least)
+{
+	museum_by(config, 0, least);
 }
 
 static void test_bulk(void **state)
@@ -292,6 +298,13 @@ static void test_ctp_lossy_fifo(void **state)
 	museum_of("ctp_lossy_fifo", 2);
 }
 
+/* SYN, SYN-ACK, ACK, FIN, and data. */
+static void test_one_to_many_paper(void **state)
+{
+	(void)state;
+	museum_by("one_to_many_paper", FLAGS_AT, 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_ctp_video),
 		cmocka_unit_test(test_ctp_minimal),
 		cmocka_unit_test(test_ctp_lossy_fifo),
+		cmocka_unit_test(test_one_to_many_paper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,11 @@ cmp "$work/file" "$work/1/file" || fail "a group of one has another file"
 send 2 "$work/file" $to
 send 2 "$work/file" $to_1 $to_1 -c one_to_many_all
 
+# ---- the paper's own header
+receivers 2 one_to_many_paper
+send 0 "$work/file" $to -c one_to_many_paper
+same 1 2
+
 # ---- any and quorum get it everywhere; who is not there is no matter
 for mode in any quorum; do
 	receivers 3 one_to_many_all
