@@ -705,7 +705,8 @@ void nopal_path_open(struct nopal_session *session, unsigned path);
 
 /* Above a flow that others stand on, too: FLOW_TURN follows, in the order of asking,
  * when nothing waits to leave the flow any more, by its variable app_limited; where
- * nobody writes that, at the end of the turn. */
+ * nobody writes that, at the end of the turn.  Asked again within FLOW_TURN it says that
+ * more waits than the turn takes; then, as where others wait, app_limited is 0. */
 void nopal_flow_wait(struct nopal_session *session);
 
 /* Above a layer of destinations: who they are now, by their age, and which of them

@@ -12,6 +12,7 @@ tests=$({
 	sed -n 's/^test(.\([a-z_]*\).,.*/\1/p' tests/*/meson.build
 	echo echo_events
 	echo echo_blocking
+	echo many_blocking
 } | sort -u)
 
 # "test `a`", "tests `a`, `b`": words in backquotes behind the word test
