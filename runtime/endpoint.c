@@ -173,7 +173,8 @@ void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 static bool is_opening(uint8_t kind)
 {
 	return kind == NOPAL_KIND_DATA_OPENING ||
-	       kind == NOPAL_KIND_CONTROL_OPENING || kind == NOPAL_KIND_CONNECT;
+	       kind == NOPAL_KIND_CONTROL_OPENING ||
+	       kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_MEET;
 }
 
 static uint32_t id_of(const uint8_t *bytes)
@@ -446,6 +447,7 @@ static void endpoint_free(struct nopal_endpoint *endpoint)
 	}
 	nopal__pools_free(&endpoint->pools);
 	nopal_free(NULL, endpoint->by_opening.slots);
+	nopal_free(NULL, endpoint->meetings.slots);
 	free(endpoint->by_id.slots);
 	free(endpoint->ready);
 	free(endpoint);

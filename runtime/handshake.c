@@ -3,6 +3,7 @@
  * handshake.c -- datagrams from and to where no session is yet.
  *
  *   CONNECT       first byte, opener's id, fingerprint, check, body
+ *   MEET          the same, to who opens to us, too: rendezvous.c
  *   DATA_OPENING  first byte, opener's id, fingerprint, fields, body, trailer
  *   CONTROL_OPENING   the same, with the byte of the kind before the fields
  *   REPLY         first byte, opener's id, check, type, body
@@ -17,7 +18,8 @@
  */
 #include <string.h>
 
-#include "session.h"
+#include "refusal.h"
+#include "rendezvous.h"
 
 enum {
 	REPLY_REFUSED = 255, /* type of a reply: text follows */
@@ -75,7 +77,10 @@ void nopal__opening_pack(struct nopal_core *core,
 
 	if (!start)
 		return;
-	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_CONNECT), 1);
+	nopal_write(&writer,
+		    nopal__first_byte(core->meets ? NOPAL_KIND_MEET
+						  : NOPAL_KIND_CONNECT),
+		    1);
 	nopal_write(&writer, core->local_id, NOPAL_ID_BYTES);
 	nopal_write(&writer, core->layer->plan->fingerprint,
 		    NOPAL_FINGERPRINT_BYTES);
@@ -132,54 +137,6 @@ static struct nopal_writer reply_body(const struct nopal_request *request,
 
 /* ------------------------------------------------------- refusing a stranger */
 
-/* Text that a peer sent, up to a zero byte, as a clean string: an opening
- * request begins with that of its composition. */
-static char *text_of(struct nopal_reader *body)
-{
-	size_t length = nopal_read_left(body);
-	const uint8_t *bytes = nopal_read_bytes(body, length);
-	char *text = calloc(1, length + 1);
-
-	for (size_t i = 0; text && bytes && i < length && bytes[i]; i++)
-		text[i] =
-			(bytes[i] >= ' ' && bytes[i] < 0x7f) || bytes[i] == '\n'
-				? (char)bytes[i]
-				: '?';
-	return text;
-}
-
-static size_t diff_lines(const char *diff)
-{
-	size_t lines = 0;
-
-	for (; diff && *diff; diff++)
-		lines += *diff == '\n';
-	return lines;
-}
-
-/* The difference to the nearest composition of the list; caller frees. */
-static char *nearest_diff(const struct nopal_endpoint *endpoint,
-			  const char *theirs, const char **ret_name)
-{
-	char *best = NULL;
-
-	*ret_name = NULL;
-	for (const struct nopal_listener_entry *entry = endpoint->listeners;
-	     entry; entry = entry->next) {
-		char *diff =
-			nopal_canonical_diff(theirs, entry->plan->canonical);
-
-		if (best && diff_lines(best) <= diff_lines(diff)) {
-			free(diff);
-			continue;
-		}
-		free(best);
-		best = diff;
-		*ret_name = entry->plan->name;
-	}
-	return best;
-}
-
 static void write_text(struct nopal_writer *writer, const char *text)
 {
 	size_t room = (size_t)(writer->end - writer->at), length = strlen(text);
@@ -198,9 +155,10 @@ static void refuse(struct nopal_endpoint *endpoint,
 	endpoint->port.counters.refused++;
 	if (request->datagram_bytes <= REPLY_HEAD + REPLY_CHECK_BYTES + 1)
 		return;
-	theirs = text_of(&request->body);
+	theirs = nopal__peer_text(&request->body);
 	/* data of a stranger do not say what composition they are of */
-	diff = theirs && *theirs ? nearest_diff(endpoint, theirs, &name) : NULL;
+	diff = theirs && *theirs ? nopal__nearest_diff(endpoint, theirs, &name)
+				 : NULL;
 	reply = reply_body(request, bytes);
 	nopal_write(&reply, REPLY_REFUSED, 1);
 	write_text(&reply, "the listener does not run this composition");
@@ -213,6 +171,26 @@ static void refuse(struct nopal_endpoint *endpoint,
 	reply_send(endpoint, request, bytes, &reply);
 	free(theirs);
 	free(diff);
+}
+
+static void differ(struct nopal_endpoint *endpoint,
+		   struct nopal_request *request, struct nopal_core *core)
+{
+	const char *ours = core->layer->plan->canonical;
+	uint8_t bytes[REPLY_ROOM];
+	struct nopal_writer reply = reply_body(request, bytes);
+	char *theirs = nopal__peer_text(&request->body), *text;
+
+	endpoint->port.counters.refused++;
+	text = theirs ? nopal__plans_differ(theirs, ours) : NULL;
+	nopal_write(&reply, REPLY_REFUSED, 1);
+	if (text)
+		write_text(&reply, text);
+	reply_send(endpoint, request, bytes, &reply);
+	free(text);
+	nopal__meeting_differs(
+		core, theirs ? nopal__plans_differ(ours, theirs) : NULL, false);
+	free(theirs);
 }
 
 /* ------------------------------------------------------------- what arrives */
@@ -347,14 +325,55 @@ static void body_arrives(struct nopal_core *core, uint8_t kind,
 	nopal__segment_arrive(core, segment);
 }
 
+/* The session of ours that opens to who asks here, if it gives way. */
+static struct nopal_core *meet(struct nopal_endpoint *endpoint,
+			       struct nopal_request *request)
+{
+	const struct request_context *context = request->private;
+	struct nopal_core *core = nopal__meeting_with(endpoint, context->from);
+	uint8_t bytes[REPLY_ROOM];
+	struct nopal_writer reply = reply_body(request, bytes);
+	enum nopal_admission_verdict verdict;
+	const struct nopal_part *part;
+
+	if (!core)
+		return NULL;
+	nopal__touch(core);
+	if (core->layer->plan->fingerprint != request->fingerprint) {
+		differ(endpoint, request, core);
+		return NULL;
+	}
+	part = core->layer->plan->admission;
+	request->offer_bytes = nopal__offers_bytes(core->layer);
+	verdict = part->microprotocol->admission->meet(&core->session, part,
+						       request, &reply);
+	if (verdict == NOPAL_ADMIT_REPLY && !reply.full)
+		reply_send(endpoint, request, bytes, &reply);
+	if (verdict != NOPAL_ADMIT_ACCEPT)
+		return NULL;
+	nopal__meeting_turn(core, request->peer_id);
+	return core;
+}
+
+static struct nopal_core *admit_stranger(struct nopal_endpoint *endpoint,
+					 struct nopal_request *request)
+{
+	struct nopal_listener_entry *entry =
+		listener_find(endpoint, request->fingerprint);
+
+	if (entry && entry->plan->admission)
+		return admit(endpoint, entry, request);
+	refuse(endpoint, request);
+	return NULL;
+}
+
 static void connect_receive(struct nopal_endpoint *endpoint,
 			    struct nopal_request *request,
-			    struct nopal_buffer *buffer)
+			    struct nopal_buffer *buffer, bool meets)
 {
 	const struct request_context *context = request->private;
 	uint64_t check = nopal_read(&request->body, NOPAL_CHECK_BYTES);
 	struct nopal_reader body = request->body;
-	struct nopal_listener_entry *entry;
 	struct nopal_core *core;
 
 	if (body.bad ||
@@ -364,13 +383,9 @@ static void connect_receive(struct nopal_endpoint *endpoint,
 		return;
 	}
 	core = opening_session(endpoint, context->from, request->peer_id);
-	entry = core ? NULL : listener_find(endpoint, request->fingerprint);
-	if (!core && (!entry || !entry->plan->admission)) {
-		refuse(endpoint, request);
-		return;
-	}
 	if (!core)
-		core = admit(endpoint, entry, request);
+		core = meets ? meet(endpoint, request)
+			     : admit_stranger(endpoint, request);
 	if (!core || core->life == NOPAL_LIFE_ENDED)
 		return;
 	nopal__touch(core);
@@ -519,8 +534,7 @@ static bool names_own_kind(struct nopal_reader body)
 {
 	uint64_t kind = nopal_read(&body, 1);
 
-	return kind >= NOPAL_KIND_FIRST_OWN &&
-	       kind < NOPAL_KIND_CONTROL_OPENING;
+	return kind >= NOPAL_KIND_FIRST_OWN && kind < NOPAL_KIND_MEET;
 }
 
 void nopal__opening_receive(struct nopal_endpoint *endpoint,
@@ -549,8 +563,9 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 		return;
 	}
 	endpoint->port.counters.requests++;
-	if (kind == NOPAL_KIND_CONNECT)
-		connect_receive(endpoint, &request, buffer);
+	if (kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_MEET)
+		connect_receive(endpoint, &request, buffer,
+				kind == NOPAL_KIND_MEET);
 	else
 		opening_receive(endpoint, &request, buffer, bytes, length,
 				kind == NOPAL_KIND_CONTROL_OPENING);
@@ -560,8 +575,12 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 
 static void refused(struct nopal_core *core, struct nopal_reader body)
 {
-	char *text = text_of(&body);
+	char *text = nopal__peer_text(&body);
 
+	if (core->meets) {
+		nopal__meeting_differs(core, text, true);
+		return;
+	}
 	nopal__session_end(core, NOPAL_REFUSED, text);
 	free(text);
 }

@@ -458,6 +458,13 @@ struct nopal_admission {
 	enum nopal_admission_verdict (*admit)(const struct nopal_part *part,
 					      struct nopal_request *request,
 					      struct nopal_writer *reply);
+	/* (optional) The peer of `session` asks for what the session asks of it:
+	 * one of the two gives way.  ACCEPT: ours is a listener's from now on,
+	 * and sees the request as one's first segment. */
+	enum nopal_admission_verdict (*meet)(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_request *request,
+					     struct nopal_writer *reply);
 };
 /* Keyed hash over the opener's address and id, `epoch` and `extra`: only this
  * endpoint can make it. */
@@ -648,6 +655,9 @@ int nopal_bind_custom(struct nopal_session *session,
 /* Session life, for the role `connection` and for those who detect its end. */
 bool nopal_session_is_opener(const struct nopal_session *session);
 bool nopal_session_is_open(const struct nopal_session *session);
+/* Does its peer open towards us, too?  Who is the opener then is open until both
+ * have met. */
+bool nopal_session_meets(const struct nopal_session *session);
 void nopal_session_opened(
 	struct nopal_session *session); /* raises SESSION_OPENED */
 void nopal_session_peer_closed(struct nopal_session *session);

@@ -43,7 +43,14 @@ struct nopal_core *nopal__stack_make(struct nopal_endpoint *endpoint,
 				     uint32_t end, struct nopal_core *above,
 				     const struct nopal_address *peer,
 				     bool opener);
-/* Makes and starts one of ours that stands on nothing; returns its top. */
+/* Makes one of ours that stands on nothing, to be started; returns its bottom. */
+struct nopal_core *nopal__stack_prepare(struct nopal_endpoint *endpoint,
+					struct nopal_plan *plan, uint32_t first,
+					uint32_t end,
+					const struct nopal_address *peer,
+					const struct nopal_callbacks *callbacks,
+					void *user);
+/* Makes and starts it; returns its top. */
 struct nopal_core *nopal__stack_open(struct nopal_endpoint *endpoint,
 				     struct nopal_plan *plan, uint32_t first,
 				     uint32_t end,
@@ -67,6 +74,12 @@ struct nopal_core *nopal__stream_for(struct nopal_core *flow,
 void nopal__flow_turn(struct nopal_core *flow);
 /* Its stack is about to be freed. */
 void nopal__stream_ended(struct nopal_core *stream);
+/* The first stream of a flow of ours, which ends without one; NULL: it does. */
+struct nopal_core *nopal__flow_begin(struct nopal_core *flow,
+				     const struct nopal_callbacks *callbacks,
+				     void *user);
+/* The flow is the peer's: what we took for our first stream is the peer's first. */
+void nopal__streams_turn(struct nopal_core *flow);
 struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
 				       struct nopal_plan *plan,
 				       const struct nopal_address *peer,

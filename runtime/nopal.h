@@ -284,6 +284,19 @@ struct nopal_session *
 nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 		   const struct nopal_address *peer,
 		   const struct nopal_callbacks *callbacks, void *user);
+/* Open towards a peer that opens towards us at about the same time, and neither
+ * listens: as where both are behind firewalls, which let in only what answers
+ * something.  Each has to know the other's address and port, so `endpoint` had better
+ * have a known one.  One session comes of it at each side, `opened` as any; where the
+ * peer does not come in time (parameter `rendezvous` of virtual_circuit), or runs
+ * another composition, `ended` says so.  Of a plan with streams the first one is the
+ * same at both.  Who listens takes no notice.  NULL: as above; or there is one under
+ * way to this address already; or a composition without a connection, or to many; or
+ * the endpoint is a shard. */
+struct nopal_session *
+nopal_rendezvous_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
+		      const struct nopal_address *peer,
+		      const struct nopal_callbacks *callbacks, void *user);
 /* Many streams in one session, where the upper layer of the plan has `multiplicity =
  * per_stream`: nopal_session_open() opens the first one; this, another beside `with`.
  * Each is a session to the application: it sends, receives and closes by itself, and

@@ -25,6 +25,8 @@ enum {
 	NOPAL_KIND_REPLY,   /* stateless, from a listener */
 	NOPAL_KIND_ABORT,   /* the peer ended its session */
 	NOPAL_KIND_FIRST_OWN, /* microprotocols' kinds from here, up to the last */
+	NOPAL_KIND_MEET =
+		30, /* an opening request to who asks the same of us */
 	NOPAL_KIND_CONTROL_OPENING =
 		31, /* one of them, from a peer that does not know our id */
 	NOPAL_KIND_ROOM = 32,

@@ -147,7 +147,7 @@ static int kinds_number(struct nopal_plan *plan, struct nopal_part *part,
 				       ? NOPAL_KIND_CONNECT
 				       : (*next)++;
 
-		if (code >= NOPAL_KIND_CONTROL_OPENING)
+		if (code >= NOPAL_KIND_MEET)
 			return -1;
 		part->kind[i] = code;
 		plan->kinds[code].name = kind[i].name;
@@ -418,7 +418,7 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		nopal_problems_add(
 			problems, plan->name, 0, "use fewer microprotocols",
 			"more than %d kinds of segment or %d attributes",
-			NOPAL_KIND_CONTROL_OPENING - NOPAL_KIND_FIRST_OWN,
+			NOPAL_KIND_MEET - NOPAL_KIND_FIRST_OWN,
 			NOPAL_SLOT_ROOM - 1);
 		return -1;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "path_cache.h"
+#include "rendezvous.h"
 #include "session.h"
 
 static const uint64_t SPLITMIX_STEP = UINT64_C(0x9e3779b97f4a7c15);
@@ -311,6 +312,8 @@ void nopal_session_opened(struct nopal_session *session)
 		return;
 	core->life = NOPAL_LIFE_OPEN;
 	half_open_end(core);
+	if (core->meets)
+		nopal__meeting_over(core);
 	nopal_raise_SESSION_OPENED(session, session);
 	if (core->is_flow)
 		nopal__streams_start(core);
@@ -325,12 +328,12 @@ void nopal_session_opened(struct nopal_session *session)
 		drain_begin(core);
 }
 
-struct nopal_core *nopal__stack_open(struct nopal_endpoint *endpoint,
-				     struct nopal_plan *plan, uint32_t first,
-				     uint32_t end,
-				     const struct nopal_address *peer,
-				     const struct nopal_callbacks *callbacks,
-				     void *user)
+struct nopal_core *nopal__stack_prepare(struct nopal_endpoint *endpoint,
+					struct nopal_plan *plan, uint32_t first,
+					uint32_t end,
+					const struct nopal_address *peer,
+					const struct nopal_callbacks *callbacks,
+					void *user)
 {
 	const struct nopal_callbacks *shared =
 		nopal__callbacks_share(endpoint, callbacks);
@@ -346,6 +349,21 @@ struct nopal_core *nopal__stack_open(struct nopal_endpoint *endpoint,
 	}
 	nopal__top(bottom)->callbacks = shared;
 	nopal__top(bottom)->user = user;
+	return bottom;
+}
+
+struct nopal_core *nopal__stack_open(struct nopal_endpoint *endpoint,
+				     struct nopal_plan *plan, uint32_t first,
+				     uint32_t end,
+				     const struct nopal_address *peer,
+				     const struct nopal_callbacks *callbacks,
+				     void *user)
+{
+	struct nopal_core *bottom = nopal__stack_prepare(
+		endpoint, plan, first, end, peer, callbacks, user);
+
+	if (!bottom)
+		return NULL;
 	nopal__session_start(bottom);
 	return nopal__top(bottom);
 }
@@ -446,7 +464,8 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 {
 	struct nopal_core *bottom = nopal__stack_bottom(core);
 
-	if (bottom->buried)
+	if (bottom->buried ||
+	    (bottom->meets && nopal__meeting_ends(bottom, end)))
 		return;
 	bottom->end = end;
 	half_open_end(bottom);

@@ -175,8 +175,9 @@ struct nopal_core {
 	bool opener, peer_known, peer_closed, touched, buried;
 	bool half_open;	   /* bottom: a peer began it, and it is not open yet */
 	bool send_blocked; /* nopal_send said EAGAIN and `writable` is owed */
-	bool draining_queue, close_asked;
-	bool lowest;   /* datagrams leave here */
+	bool draining_queue;
+	bool close_asked : 1, meets : 1; /* its peer opens, too: rendezvous.c */
+	bool lowest;			 /* datagrams leave here */
 	bool fans_out; /* the layer below is one of destinations */
 	bool is_group; /* there may be many of them: it has `group` */
 	bool is_flow;  /* many stand on it: it has `streams` */
@@ -268,7 +269,8 @@ struct nopal_endpoint {
 	struct nopal_id_table by_id;
 	/* keyed hash of (address, peer id); id 0: who is found by address */
 	struct nopal_map by_opening;
-	struct nopal_pool *pools; /* one for each size of object */
+	struct nopal_map meetings; /* rendezvous.c, by address */
+	struct nopal_pool *pools;  /* one for each size of object */
 	uint64_t secret[2];
 	uint32_t half_open; /* sessions that are */
 	/* the train that is being built */

@@ -12,6 +12,11 @@ bool nopal_session_is_opener(const struct nopal_session *session)
 	return nopal__core(session)->opener;
 }
 
+bool nopal_session_meets(const struct nopal_session *session)
+{
+	return nopal__core(session)->meets;
+}
+
 bool nopal_session_is_open(const struct nopal_session *session)
 {
 	enum nopal_life life = nopal__core(session)->life;

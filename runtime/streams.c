@@ -90,7 +90,7 @@ static bool is_new(struct nopal_core *flow, uint64_t id)
 	uint64_t number = id / 2;
 
 	if (id % 2 != flow->opener || flow->life == NOPAL_LIFE_ENDED ||
-	    (flow->opener && !flow->callbacks->accepted))
+	    ((flow->opener || flow->meets) && !flow->callbacks->accepted))
 		return false; /* who opens need not listen */
 	if (number >= accepted->floor + STREAM_IDS_OPEN)
 		nopal_numbers_skip(accepted, number - STREAM_IDS_SKIP);
@@ -130,18 +130,23 @@ struct nopal_core *nopal__stream_for(struct nopal_core *flow,
 
 /* ------------------------------------------------------------------- the flow */
 
+static void stream_start(struct nopal_core *flow, uint32_t id)
+{
+	struct nopal_core *stream = nopal_map_get(&flow->streams->by_id, id);
+
+	if (stream && stream->life == NOPAL_LIFE_OPENING)
+		nopal__session_start(stream);
+}
+
 /* Those that waited for the flow; others that open meanwhile start by themselves. */
 void nopal__streams_start(struct nopal_core *flow)
 {
 	uint32_t opened = flow->streams->opened;
 
-	for (uint32_t i = 0; i < opened; i++) {
-		struct nopal_core *stream = nopal_map_get(
-			&flow->streams->by_id, 2 * i + !flow->opener);
-
-		if (stream && stream->life == NOPAL_LIFE_OPENING)
-			nopal__session_start(stream);
-	}
+	if (flow->meets && !flow->opener)
+		stream_start(flow, 0);
+	for (uint32_t i = 0; i < opened; i++)
+		stream_start(flow, 2 * i + !flow->opener);
 }
 
 void nopal__streams_end(struct nopal_core *flow, enum nopal_end end,
@@ -283,6 +288,48 @@ static struct nopal_core *stream_open(struct nopal_core *flow,
 	return top;
 }
 
+struct nopal_core *nopal__flow_begin(struct nopal_core *flow,
+				     const struct nopal_callbacks *callbacks,
+				     void *user)
+{
+	struct nopal_core *top = stream_open(flow, callbacks, user);
+
+	if (!top && !flow->streams->by_id.used)
+		nopal__session_end(flow, NOPAL_RESOURCE, "out of memory");
+	return top;
+}
+
+static void stream_rename(struct nopal_core *flow, uint32_t from, uint32_t to)
+{
+	struct nopal_map *by_id = &flow->streams->by_id;
+	struct nopal_core *stream = nopal_map_take(by_id, from);
+
+	if (!stream)
+		return;
+	stream->stream = to;
+	if (nopal_map_put(NULL, by_id, to, stream) < 0) {
+		stream->below = NULL;
+		nopal_session_break(&stream->session, NOPAL_RESOURCE,
+				    "out of memory");
+	}
+}
+
+/* None of them has started, so that nobody knows their ids. */
+void nopal__streams_turn(struct nopal_core *flow)
+{
+	struct nopal_streams *streams = flow->streams;
+	struct nopal_core *first = nopal_map_get(&streams->by_id, 0);
+
+	for (struct nopal_core *core = first; core; core = nopal__over(core))
+		core->opener = false;
+	if (first && first->life != NOPAL_LIFE_ENDED)
+		nopal_numbers_mark(&flow->session, &streams->accepted, 0);
+	for (uint32_t i = 1; i < streams->opened; i++)
+		stream_rename(flow, 2 * i, 2 * i - 1);
+	if (streams->opened)
+		streams->opened--;
+}
+
 static bool may_join(const struct nopal_core *flow)
 {
 	return flow->life == NOPAL_LIFE_OPENING ||
@@ -346,9 +393,7 @@ struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
 					 plan->layer_count, peer, callbacks,
 					 user);
 	if (flow)
-		top = stream_open(flow, callbacks, user);
-	if (!top && flow && !flow->streams->by_id.used)
-		nopal__session_end(flow, NOPAL_RESOURCE, "out of memory");
+		top = nopal__flow_begin(flow, callbacks, user);
 	nopal__turn_end(world, outermost);
 	return top ? &top->session : NULL;
 }

@@ -124,18 +124,21 @@ static inline uint64_t handshake_epoch(const struct nopal_request *request)
 	return (uint64_t)(request->now_ns / HANDSHAKE_EPOCH_NS);
 }
 
+/* `ours`: 0, or the nonce of the one session for which the cookie is made. */
 static inline uint64_t handshake_cookie(const struct nopal_request *request,
-					uint64_t epoch,
+					uint64_t epoch, uint64_t ours,
 					const struct handshake_connect *connect)
 {
+	uint64_t theirs = connect->nonce + connect->initial * HANDSHAKE_SPREAD;
+
 	return nopal_request_mac(request, epoch,
-				 connect->nonce +
-					 connect->initial * HANDSHAKE_SPREAD);
+				 theirs + ours * HANDSHAKE_SPREAD);
 }
 
 /* Good in the epoch in which it was given and in the next.  One word is
  * compared at once: the time tells nothing of where it differs. */
 static inline bool handshake_proven(const struct nopal_request *request,
+				    uint64_t ours,
 				    const struct handshake_connect *connect)
 {
 	uint64_t now = handshake_epoch(request);
@@ -143,7 +146,7 @@ static inline bool handshake_proven(const struct nopal_request *request,
 
 	return connect->cookie_given && age <= 1 && age <= now &&
 	       (connect->cookie ^
-		handshake_cookie(request, now - age, connect)) == 0;
+		handshake_cookie(request, now - age, ours, connect)) == 0;
 }
 
 static inline bool handshake_read_cookie(struct nopal_reader reader,
@@ -167,26 +170,63 @@ handshake_write_cookie(struct nopal_writer *writer,
 	nopal_write(writer, connect->cookie_epoch, 1);
 }
 
-/* `*ret_offers` begins at the offers. */
+/* The answer to who has not proven its address yet. */
+static inline enum nopal_admission_verdict
+handshake_prove(const struct nopal_request *request, uint64_t ours,
+		struct handshake_connect *connect, struct nopal_writer *reply)
+{
+	if (handshake_proven(request, ours, connect))
+		return NOPAL_ADMIT_ACCEPT;
+	connect->cookie_epoch = handshake_epoch(request);
+	connect->cookie =
+		handshake_cookie(request, connect->cookie_epoch, ours, connect);
+	handshake_write_cookie(reply, connect);
+	return reply->full ? NOPAL_ADMIT_DROP : NOPAL_ADMIT_REPLY;
+}
+
 /* A listener's word on a request, before it has any state. */
 static inline enum nopal_admission_verdict
-handshake_admit(const struct nopal_request *request, struct nopal_writer *reply)
+handshake_admit(const struct nopal_part *part, struct nopal_request *request,
+		struct nopal_writer *reply)
 {
 	struct handshake_connect connect;
 	struct nopal_reader known;
 
+	(void)part;
 	if (!handshake_read_connect(request->body, request->offer_bytes,
 				    &connect, &known))
 		return NOPAL_ADMIT_DROP;
-	if (handshake_proven(request, &connect))
-		return NOPAL_ADMIT_ACCEPT;
-	connect.cookie_epoch = handshake_epoch(request);
-	connect.cookie =
-		handshake_cookie(request, connect.cookie_epoch, &connect);
-	handshake_write_cookie(reply, &connect);
-	return reply->full ? NOPAL_ADMIT_DROP : NOPAL_ADMIT_REPLY;
+	return handshake_prove(request, 0, &connect, reply);
 }
 
+/* Of two that ask each other, the one with the larger nonce goes on asking, and the
+ * other one answers.  Equal ones are drawn anew, at both sides.  `*ret_stays`: it is
+ * we who ask. */
+static inline enum nopal_admission_verdict
+handshake_meet(struct nopal_session *session,
+	       const struct nopal_request *request,
+	       struct handshake_connect *ours, struct nopal_writer *reply,
+	       bool *ret_stays)
+{
+	struct handshake_connect theirs;
+	struct nopal_reader known;
+
+	*ret_stays = false;
+	if (!handshake_read_connect(request->body, request->offer_bytes,
+				    &theirs, &known))
+		return NOPAL_ADMIT_DROP;
+	if (theirs.nonce > ours->nonce)
+		return handshake_prove(request, ours->nonce, &theirs, reply);
+	*ret_stays = theirs.nonce < ours->nonce;
+	if (!*ret_stays)
+		*ours = (struct handshake_connect){
+			.nonce = nopal_random(session),
+			.initial = ours->initial,
+		};
+	return NOPAL_ADMIT_DROP;
+}
+
+/* `*ret_offers` begins at the offers. */
 static inline bool handshake_read_accept(struct nopal_reader reader,
 					 uint32_t offer_bytes,
 					 struct handshake_accept *ret_accept,

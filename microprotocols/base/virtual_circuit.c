@@ -6,7 +6,9 @@
  * Differs:   a listener keeps no state before the opener's address is proven by
  *            a cookie (as RFC 9293's SYN cookies and RFC 4960, section 5.1);
  *            every reply to an unproven address is smaller than its request.
- *            Both directions close, each is acknowledged.
+ *            Both directions close, each is acknowledged.  Two that open towards
+ *            each other meet (Gu and Grossman, UDTv4, section 3.3): CTP has no such
+ *            opening.
  * Needs:     nothing.
  * Provides:  connection (exclusive).
  * Excludes:  nothing.
@@ -25,7 +27,9 @@
  *            retry_most (default 2s): the longest wait for an answer;
  *            attempts (default 8): requests without an answer before giving up;
  *            linger (default 500ms): how long the side that acknowledged last
- *            still answers.
+ *            still answers;
+ *            rendezvous (default 30s): how long a session waits for a peer that
+ *            is to open, too.
  *
  *   opener                                        listener
  *   ASKING   connect ---------------------------> (no state)
@@ -33,6 +37,10 @@
  *            connect with cookie ---------------> TELLING: open for data
  *            <----------------------- accept       |  accept until confirmed
  *   OPEN     accept ----------------------------> OPEN
+ *
+ *   Where both open towards each other (nopal_rendezvous_open) both are ASKING, until
+ *   the one with the smaller nonce has seen a cookie of its own: then it is TELLING.
+ *   The other one asks at once when it hears of its peer.
  *
  *   either side, when its application has closed and its messages have fates:
  *
@@ -43,147 +51,20 @@
  *   closed both ways and acknowledged: the side that knows that its peer knows
  *   this too ends at once; the other lingers to answer a repeated close.
  */
-#include "handshake.h"
-#include "handshake_offers.h"
-
-struct virtual_circuit_parameters {
-	int64_t retry_ns, retry_most_ns, attempts, linger_ns;
-};
-
-/* kinds */
-enum {
-	VIRTUAL_CIRCUIT_CONNECT,
-	VIRTUAL_CIRCUIT_ACCEPT,
-	VIRTUAL_CIRCUIT_CLOSE,
-	VIRTUAL_CIRCUIT_CLOSE_ACK,
-};
-/* shared variables */
-enum { VIRTUAL_CIRCUIT_LOCAL, VIRTUAL_CIRCUIT_PEER };
-/* timers */
-enum {
-	VIRTUAL_CIRCUIT_OPENING,
-	VIRTUAL_CIRCUIT_CLOSING,
-	VIRTUAL_CIRCUIT_LINGER,
-};
-
-enum virtual_circuit_state {
-	VIRTUAL_CIRCUIT_LISTENING, /* admitted; its connect comes next */
-	VIRTUAL_CIRCUIT_ASKING,
-	VIRTUAL_CIRCUIT_TELLING,
-	VIRTUAL_CIRCUIT_OPEN,
-};
+#include "virtual_circuit.h"
 
 enum { VIRTUAL_CIRCUIT_INITIAL_SHIFT = 64 - 31 }; /* leaves 31 random bits */
-struct virtual_circuit {
-	enum virtual_circuit_state state;
-	struct handshake_connect connect; /* as we ask; its nonce at both */
-	bool closing;			  /* our close is out */
-	bool close_acked;		  /* and the peer has it */
-	bool peer_closed;
-	uint32_t opening_sends, closing_sends, cookies;
-};
-
-static int64_t
-virtual_circuit_wait(const struct virtual_circuit_parameters *set,
-		     uint32_t sends)
-{
-	int64_t wait_ns = set->retry_ns;
-
-	while (--sends && wait_ns < set->retry_most_ns)
-		wait_ns *= 2;
-	return wait_ns < set->retry_most_ns ? wait_ns : set->retry_most_ns;
-}
-
-static enum nopal_admission_verdict
-virtual_circuit_admit(const struct nopal_part *part,
-		      struct nopal_request *request, struct nopal_writer *reply)
-{
-	(void)part;
-	return handshake_admit(request, reply);
-}
-
-/* -------------------------------------------------------------- what is sent */
-
-/* A segment of this kind and a writer over its body; NULL: over budget. */
-static struct nopal_segment *
-virtual_circuit_begin(struct nopal_session *session,
-		      const struct nopal_part *part, unsigned kind,
-		      uint32_t length, struct nopal_writer *ret_writer)
-{
-	uint8_t *bytes = NULL;
-	struct nopal_segment *segment =
-		nopal_control_new(session, part, kind, length, &bytes);
-
-	if (segment)
-		*ret_writer = (struct nopal_writer){ bytes, bytes,
-						     bytes + length, false };
-	return segment;
-}
-
-static void virtual_circuit_send_connect(struct nopal_session *session,
-					 const struct nopal_part *part)
-{
-	const struct virtual_circuit *self = nopal_state(session, part);
-	uint32_t length =
-		handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT);
-	struct nopal_writer writer;
-	struct nopal_segment *segment = virtual_circuit_begin(
-		session, part, VIRTUAL_CIRCUIT_CONNECT, length, &writer);
-
-	if (!segment)
-		return;
-	handshake_write_request(session, &writer, &self->connect);
-	handshake_write_proof(&writer, &self->connect);
-	nopal_control_send(session, segment, length);
-}
-
-static struct handshake_accept
-virtual_circuit_accept(struct nopal_session *session,
-		       const struct nopal_part *part)
-{
-	const struct virtual_circuit *self = nopal_state(session, part);
-
-	return (struct handshake_accept){
-		.nonce = self->connect.nonce,
-		.id = nopal_session_local_id(session),
-		.initial = (uint64_t)nopal_shared(session, part,
-						  VIRTUAL_CIRCUIT_LOCAL),
-	};
-}
-
-static void virtual_circuit_send_accept(struct nopal_session *session,
-					const struct nopal_part *part)
-{
-	const struct handshake_accept accept =
-		virtual_circuit_accept(session, part);
-	uint32_t length = HANDSHAKE_ACCEPT_BYTES + nopal_offers_bytes(session);
-	struct nopal_writer writer;
-	struct nopal_segment *segment = virtual_circuit_begin(
-		session, part, VIRTUAL_CIRCUIT_ACCEPT, length, &writer);
-
-	if (!segment)
-		return;
-	handshake_write_answer(session, &writer, &accept);
-	nopal_control_send(session, segment, length);
-}
-
-static void virtual_circuit_send_close(struct nopal_session *session,
-				       const struct nopal_part *part,
-				       unsigned kind, bool known)
-{
-	const struct virtual_circuit *self = nopal_state(session, part);
-	struct nopal_writer writer;
-	struct nopal_segment *segment = virtual_circuit_begin(
-		session, part, kind, HANDSHAKE_CLOSE_BYTES, &writer);
-
-	if (!segment)
-		return;
-	nopal_write(&writer, self->connect.nonce, HANDSHAKE_NONCE_BYTES);
-	nopal_write(&writer, known ? HANDSHAKE_KNOWN : 0, 1);
-	nopal_control_send(session, segment, HANDSHAKE_CLOSE_BYTES);
-}
 
 /* ------------------------------------------------------------------- opening */
+
+/* For a peer of whom nothing is known yet but that it wants to open, too. */
+static bool virtual_circuit_waits(const struct nopal_session *session,
+				  const struct virtual_circuit *self)
+{
+	return nopal_session_meets(session) &&
+	       self->state == VIRTUAL_CIRCUIT_ASKING &&
+	       !self->connect.cookie_given;
+}
 
 /* Once more what the other side has not answered yet. */
 static void virtual_circuit_repeat_opening(struct nopal_session *session,
@@ -191,15 +72,20 @@ static void virtual_circuit_repeat_opening(struct nopal_session *session,
 {
 	const struct virtual_circuit_parameters *set = nopal_parameters(part);
 	struct virtual_circuit *self = nopal_state(session, part);
+	int64_t again_ns;
 
 	self->opening_sends++;
+	self->asked_ns = session->now_ns;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
 		virtual_circuit_send_connect(session, part);
 	else if (self->state == VIRTUAL_CIRCUIT_TELLING)
 		virtual_circuit_send_accept(session, part);
-	nopal_timer_start(session, part, VIRTUAL_CIRCUIT_OPENING,
-			  session->now_ns + virtual_circuit_wait(
-						    set, self->opening_sends));
+	again_ns = session->now_ns +
+		   virtual_circuit_wait(set, self->opening_sends);
+	if (virtual_circuit_waits(session, self) &&
+	    again_ns > self->meet_until_ns)
+		again_ns = self->meet_until_ns;
+	nopal_timer_start(session, part, VIRTUAL_CIRCUIT_OPENING, again_ns);
 }
 
 static void virtual_circuit_when_opening(struct nopal_session *session,
@@ -208,7 +94,14 @@ static void virtual_circuit_when_opening(struct nopal_session *session,
 	const struct virtual_circuit_parameters *set = nopal_parameters(part);
 	struct virtual_circuit *self = nopal_state(session, part);
 
-	if (self->opening_sends < set->attempts)
+	if (virtual_circuit_waits(session, self)) {
+		if (session->now_ns < self->meet_until_ns)
+			virtual_circuit_repeat_opening(session, part);
+		else
+			nopal_session_break(session, NOPAL_UNREACHABLE,
+					    "the peer did not open towards us "
+					    "in time");
+	} else if (self->opening_sends < set->attempts)
 		virtual_circuit_repeat_opening(session, part);
 	else if (self->state == VIRTUAL_CIRCUIT_ASKING)
 		nopal_session_break(session, NOPAL_UNREACHABLE,
@@ -223,6 +116,7 @@ virtual_circuit_on_open_session(struct nopal_session *session,
 				const struct nopal_part *part,
 				struct nopal_session *subject)
 {
+	const struct virtual_circuit_parameters *set = nopal_parameters(part);
 	struct virtual_circuit *self = nopal_state(session, part);
 	uint64_t initial =
 		1 + (nopal_random(session) >> VIRTUAL_CIRCUIT_INITIAL_SHIFT);
@@ -233,9 +127,33 @@ virtual_circuit_on_open_session(struct nopal_session *session,
 		self->connect.nonce = nopal_random(session);
 		self->connect.initial = initial;
 		self->state = VIRTUAL_CIRCUIT_ASKING;
+		self->meet_until_ns = session->now_ns + set->rendezvous_ns;
 	}
 	virtual_circuit_repeat_opening(session, part);
 	return NOPAL_CONTINUE;
+}
+
+/* Who stays the opener asks at once when it hears the peer: now a request may pass.
+ * It is no longer than what was heard, and not more often than by itself. */
+static enum nopal_admission_verdict
+virtual_circuit_meet(struct nopal_session *session,
+		     const struct nopal_part *part,
+		     struct nopal_request *request, struct nopal_writer *reply)
+{
+	const struct virtual_circuit_parameters *set = nopal_parameters(part);
+	struct virtual_circuit *self = nopal_state(session, part);
+	bool stays;
+	enum nopal_admission_verdict verdict =
+		handshake_meet(session, request, &self->connect, reply, &stays);
+
+	if (stays && session->now_ns - self->asked_ns >= set->retry_ns &&
+	    nopal_read_left(&request->body) >=
+		    handshake_connect_bytes(session, part,
+					    VIRTUAL_CIRCUIT_CONNECT)) {
+		self->opening_sends = 0;
+		virtual_circuit_repeat_opening(session, part);
+	}
+	return verdict;
 }
 
 /* A new cookie is used at once; a listener that is never content with its own
@@ -263,7 +181,8 @@ virtual_circuit_on_reply(struct nopal_session *session,
 	return NOPAL_STOP;
 }
 
-/* At the listener's session: its first segment, and each repetition of it. */
+/* At the listener's session: its first segment, and each repetition of it.  Who met
+ * its peer and gave way has asked before. */
 static enum nopal_verdict
 virtual_circuit_on_connect(struct nopal_session *session,
 			   const struct nopal_part *part,
@@ -278,6 +197,8 @@ virtual_circuit_on_connect(struct nopal_session *session,
 	    !handshake_read_connect(handshake_reader(segment),
 				    nopal_offers_bytes(session), &said, &known))
 		return NOPAL_STOP;
+	if (self->state == VIRTUAL_CIRCUIT_ASKING)
+		self->state = VIRTUAL_CIRCUIT_LISTENING;
 	if (self->state != VIRTUAL_CIRCUIT_LISTENING) {
 		if (said.nonce == self->connect.nonce)
 			virtual_circuit_send_accept(session, part);
@@ -359,7 +280,9 @@ static enum nopal_verdict virtual_circuit_on_any(struct nopal_session *session,
 	if (self->state == VIRTUAL_CIRCUIT_OPEN)
 		return connect ? NOPAL_STOP : NOPAL_CONTINUE;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
-		return accept ? NOPAL_CONTINUE : NOPAL_STOP;
+		return accept || (connect && !nopal_session_is_opener(session))
+			       ? NOPAL_CONTINUE
+			       : NOPAL_STOP;
 	if (self->state == VIRTUAL_CIRCUIT_TELLING && !connect)
 		virtual_circuit_confirmed(session, part);
 	return NOPAL_CONTINUE;
@@ -529,6 +452,13 @@ static const struct nopal_parameter virtual_circuit_table[] = {
 	  .least = "0ms",
 	  .most = "60s",
 	  .doc = "how long the side that acknowledged last still answers" },
+	{ .name = "rendezvous",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct virtual_circuit_parameters, rendezvous_ns),
+	  .initial = "30s",
+	  .least = "1ms",
+	  .most = "24h",
+	  .doc = "how long a session waits for a peer that is to open, too" },
 	{ 0 },
 };
 
@@ -596,5 +526,6 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 	.raises = (const char *const[]){ "SESSION_OPENED", "PEER_CLOSED",
 					 "SESSION_BROKEN", NULL },
 	.state_size = sizeof(struct virtual_circuit),
-	.admission = &(const struct nopal_admission){ virtual_circuit_admit },
+	.admission = &(const struct nopal_admission){ handshake_admit,
+						      virtual_circuit_meet },
 };

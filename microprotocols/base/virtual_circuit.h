@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * virtual_circuit.h -- the state of virtual_circuit, and what it sends.
+ */
+#ifndef NOPAL_VIRTUAL_CIRCUIT_H
+#define NOPAL_VIRTUAL_CIRCUIT_H
+
+#include "handshake.h"
+#include "handshake_offers.h"
+
+struct virtual_circuit_parameters {
+	int64_t retry_ns, retry_most_ns, attempts, linger_ns, rendezvous_ns;
+};
+
+/* kinds */
+enum {
+	VIRTUAL_CIRCUIT_CONNECT,
+	VIRTUAL_CIRCUIT_ACCEPT,
+	VIRTUAL_CIRCUIT_CLOSE,
+	VIRTUAL_CIRCUIT_CLOSE_ACK,
+};
+/* shared variables */
+enum { VIRTUAL_CIRCUIT_LOCAL, VIRTUAL_CIRCUIT_PEER };
+/* timers */
+enum {
+	VIRTUAL_CIRCUIT_OPENING,
+	VIRTUAL_CIRCUIT_CLOSING,
+	VIRTUAL_CIRCUIT_LINGER,
+};
+
+enum virtual_circuit_state {
+	VIRTUAL_CIRCUIT_LISTENING, /* admitted; its connect comes next */
+	VIRTUAL_CIRCUIT_ASKING,
+	VIRTUAL_CIRCUIT_TELLING,
+	VIRTUAL_CIRCUIT_OPEN,
+};
+
+struct virtual_circuit {
+	enum virtual_circuit_state state;
+	struct handshake_connect connect; /* as we ask; its nonce at both */
+	bool closing;			  /* our close is out */
+	bool close_acked;		  /* and the peer has it */
+	bool peer_closed;
+	uint32_t opening_sends, closing_sends, cookies;
+	int64_t asked_ns;      /* the last request */
+	int64_t meet_until_ns; /* where the peer is to open, too */
+};
+
+static inline int64_t
+virtual_circuit_wait(const struct virtual_circuit_parameters *set,
+		     uint32_t sends)
+{
+	int64_t wait_ns = set->retry_ns;
+
+	while (--sends && wait_ns < set->retry_most_ns)
+		wait_ns *= 2;
+	return wait_ns < set->retry_most_ns ? wait_ns : set->retry_most_ns;
+}
+
+/* A segment of this kind and a writer over its body; NULL: over budget. */
+static inline struct nopal_segment *
+virtual_circuit_begin(struct nopal_session *session,
+		      const struct nopal_part *part, unsigned kind,
+		      uint32_t length, struct nopal_writer *ret_writer)
+{
+	uint8_t *bytes = NULL;
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, kind, length, &bytes);
+
+	if (segment)
+		*ret_writer = (struct nopal_writer){ bytes, bytes,
+						     bytes + length, false };
+	return segment;
+}
+
+static inline void virtual_circuit_send_connect(struct nopal_session *session,
+						const struct nopal_part *part)
+{
+	const struct virtual_circuit *self = nopal_state(session, part);
+	uint32_t length =
+		handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT);
+	struct nopal_writer writer;
+	struct nopal_segment *segment = virtual_circuit_begin(
+		session, part, VIRTUAL_CIRCUIT_CONNECT, length, &writer);
+
+	if (!segment)
+		return;
+	handshake_write_request(session, &writer, &self->connect);
+	handshake_write_proof(&writer, &self->connect);
+	nopal_control_send(session, segment, length);
+}
+
+static inline struct handshake_accept
+virtual_circuit_accept(struct nopal_session *session,
+		       const struct nopal_part *part)
+{
+	const struct virtual_circuit *self = nopal_state(session, part);
+
+	return (struct handshake_accept){
+		.nonce = self->connect.nonce,
+		.id = nopal_session_local_id(session),
+		.initial = (uint64_t)nopal_shared(session, part,
+						  VIRTUAL_CIRCUIT_LOCAL),
+	};
+}
+
+static inline void virtual_circuit_send_accept(struct nopal_session *session,
+					       const struct nopal_part *part)
+{
+	const struct handshake_accept accept =
+		virtual_circuit_accept(session, part);
+	uint32_t length = HANDSHAKE_ACCEPT_BYTES + nopal_offers_bytes(session);
+	struct nopal_writer writer;
+	struct nopal_segment *segment = virtual_circuit_begin(
+		session, part, VIRTUAL_CIRCUIT_ACCEPT, length, &writer);
+
+	if (!segment)
+		return;
+	handshake_write_answer(session, &writer, &accept);
+	nopal_control_send(session, segment, length);
+}
+
+static inline void virtual_circuit_send_close(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      unsigned kind, bool known)
+{
+	const struct virtual_circuit *self = nopal_state(session, part);
+	struct nopal_writer writer;
+	struct nopal_segment *segment = virtual_circuit_begin(
+		session, part, kind, HANDSHAKE_CLOSE_BYTES, &writer);
+
+	if (!segment)
+		return;
+	nopal_write(&writer, self->connect.nonce, HANDSHAKE_NONCE_BYTES);
+	nopal_write(&writer, known ? HANDSHAKE_KNOWN : 0, 1);
+	nopal_control_send(session, segment, HANDSHAKE_CLOSE_BYTES);
+}
+
+#endif
