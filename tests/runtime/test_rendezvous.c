@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/* Two that open towards each other: one session, and nobody else's doing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "meeting.h"
+
+static const char CIRCUIT[] =
+	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+static const char NUMBERED[] =
+	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
+	"sequenced_messages {}\n";
+static const char BY_ADDRESS[] =
+	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
+	"four_tuple {}\n";
+static const char BARE[] = "transport_driver {}\nfixed_size {}\n";
+
+static struct nopal_session *one_more(int who)
+{
+	struct meet_side *side = &meet.side[who];
+
+	return nopal_rendezvous_open(side->endpoint, side->plan,
+				     &meet.side[!who].at, &meet_callbacks,
+				     side);
+}
+
+static struct nopal_session *plain_open(int who)
+{
+	struct meet_side *side = &meet.side[who];
+
+	side->session =
+		nopal_session_open(side->endpoint, side->plan,
+				   &meet.side[!who].at, &meet_callbacks, side);
+	return side->session;
+}
+
+static void expect_talk(void)
+{
+	meet_say(0, "from the first");
+	meet_say(1, "from the second");
+	meet_run(NOPAL_SECOND);
+	assert_string_equal(meet.side[0].text, "from the second");
+	assert_string_equal(meet.side[1].text, "from the first");
+}
+
+static void expect_good_end(void)
+{
+	nopal_session_close(meet.side[0].session);
+	meet_run(10 * NOPAL_SECOND);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(meet.side[i].ended, 1);
+		assert_int_equal(meet.side[i].end, NOPAL_ENDED_WELL);
+		assert_int_equal(meet_sessions(i), 0);
+	}
+}
+
+/* ------------------------------------------------------------------ they meet */
+
+static void test_two_become_one(void **state)
+{
+	unsigned openers = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 16; seed++) {
+		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
+		meet_open(0);
+		meet_open(1);
+		meet_run(NOPAL_SECOND);
+		meet_expect_one_session();
+		assert_int_equal(meet_shared(0, "initial_local"),
+				 meet_shared(1, "initial_peer"));
+		openers |= 1u << meet.side[0].opener;
+		expect_talk();
+		expect_good_end();
+		meet_end();
+	}
+	assert_int_equal(openers, 3); /* each of them, some time */
+}
+
+static void test_who_has_the_larger_nonce_stays_the_opener(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		bool larger;
+
+		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
+		meet_open(0);
+		meet_open(1);
+		larger = meet_circuit(0)->connect.nonce >
+			 meet_circuit(1)->connect.nonce;
+		meet_run(NOPAL_SECOND);
+		meet_expect_one_session();
+		assert_int_equal(meet.side[0].opener, larger);
+		meet_end();
+	}
+}
+
+/* Requests get nowhere before the peer's own have opened the way, and a plain
+ * opener never gets in. */
+static void test_it_passes_firewalls(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
+		meet_firewalls();
+		meet_open(0);
+		meet_run(5 * NOPAL_SECOND);
+		meet_open(1);
+		meet_run(NOPAL_SECOND);
+		meet_expect_one_session();
+		/* it asks at once when it hears */
+		assert_in_range(meet.side[0].opened_ns, 5 * NOPAL_SECOND,
+				5 * NOPAL_SECOND + 100 * NOPAL_MILLISECOND);
+		expect_talk();
+		meet_end();
+	}
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_firewalls();
+	assert_int_equal(nopal_endpoint_allow(meet.side[1].endpoint,
+					      meet.side[1].plan, 0,
+					      &meet_callbacks, &meet.side[1]),
+			 0);
+	plain_open(0);
+	meet_run(60 * NOPAL_SECOND);
+	assert_int_equal(meet.side[0].end, NOPAL_UNREACHABLE);
+	meet_end();
+}
+
+static void test_sessions_by_address_meet(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		meet_begin(BY_ADDRESS, BY_ADDRESS, "delay 10ms", seed);
+		meet_open(0);
+		meet_run(100 * NOPAL_MILLISECOND);
+		meet_open(1);
+		meet_run(NOPAL_SECOND);
+		meet_expect_one_session();
+		expect_talk();
+		expect_good_end();
+		meet_end();
+	}
+}
+
+static void test_what_is_sent_early_waits(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 3);
+	meet_open(0);
+	meet_say(0, "early");
+	meet_run(NOPAL_SECOND);
+	meet_open(1);
+	meet_say(1, "early, too");
+	meet_run(NOPAL_SECOND);
+	assert_string_equal(meet.side[1].text, "early");
+	assert_string_equal(meet.side[0].text, "early, too");
+	meet_end();
+}
+
+/* Once it has met, the same two may meet for another session. */
+static void test_one_at_a_time(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(0);
+	assert_null(one_more(0));
+	meet_open(1);
+	meet_run(NOPAL_SECOND);
+	meet_expect_one_session();
+	for (int i = 0; i < 2; i++)
+		assert_non_null(one_more(i));
+	meet_run(NOPAL_SECOND);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(meet.side[i].opened, 2);
+		assert_int_equal(meet_sessions(i), 2);
+	}
+	meet_end();
+}
+
+static void test_who_closes_early_may_come_again(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	for (int i = 0; i < 3; i++) {
+		meet_open(0);
+		meet_run(NOPAL_SECOND);
+		nopal_session_close(meet.side[0].session);
+		assert_int_equal(meet.side[0].end, NOPAL_ENDED_WELL);
+	}
+	meet_open(0);
+	meet_open(1);
+	meet_run(NOPAL_SECOND);
+	assert_int_equal(meet.side[0].opened, 1);
+	meet_end();
+}
+
+/* ------------------------------------------------------------------ they do not */
+
+static void test_nobody_there_is_bounded(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(0);
+	meet_run(60 * NOPAL_SECOND);
+	assert_int_equal(meet.side[0].ended, 1);
+	assert_int_equal(meet.side[0].end, NOPAL_UNREACHABLE);
+	assert_non_null(strstr(meet.side[0].end_text, "did not open towards"));
+	assert_int_equal(meet.side[0].ended_ns, 30 * NOPAL_SECOND);
+	/* who has not called yet keeps nothing, and says nothing */
+	assert_int_equal(meet.side[1].out, 0);
+	assert_true(nopal_endpoint_counters(meet.side[1].endpoint)->requests >
+		    10);
+	meet_end();
+}
+
+static void test_what_cannot_meet_is_refused(void **state)
+{
+	(void)state;
+	meet_begin(BARE, CIRCUIT, "delay 10ms", 1);
+	assert_null(one_more(0));
+	meet_end();
+}
+
+/* A listener is no peer of who meets, nor who meets a listener. */
+static void test_listeners_take_no_notice(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	assert_int_equal(nopal_endpoint_allow(meet.side[1].endpoint,
+					      meet.side[1].plan, 0,
+					      &meet_callbacks, &meet.side[1]),
+			 0);
+	meet_open(0);
+	meet_run(NOPAL_SECOND);
+	assert_int_equal(meet.side[1].out, 0);
+	assert_int_equal(meet_sessions(1), 0);
+	meet_open(1);
+	meet_run(NOPAL_SECOND);
+	meet_expect_one_session();
+	meet_end();
+
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(0);
+	plain_open(1);
+	meet_run(NOPAL_SECOND);
+	assert_int_equal(meet.side[0].opened, 0);
+	assert_int_equal(meet.side[0].ended, 0);
+	assert_int_equal(meet.side[1].end, NOPAL_REFUSED);
+	meet_end();
+}
+
+static void expect_difference(int who)
+{
+	assert_int_equal(meet.side[who].ended, 1);
+	assert_int_equal(meet.side[who].end, NOPAL_REFUSED);
+	assert_non_null(strstr(meet.side[who].end_text, "sequenced_messages"));
+	assert_non_null(strstr(meet.side[who].end_text, "another composition"));
+}
+
+static void test_a_mismatch_is_readable_at_both(void **state)
+{
+	(void)state;
+	for (unsigned mask = 0; mask < 64; mask++) {
+		char words[128];
+
+		snprintf(words, sizeof(words),
+			 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss "
+			 "mask 0x%x",
+			 mask & 7, mask >> 3);
+		meet_begin(CIRCUIT, NUMBERED, words, 1);
+		meet_open(0);
+		meet_run(40 * NOPAL_MILLISECOND);
+		meet_open(1);
+		meet_run(40 * NOPAL_SECOND);
+		for (int i = 0; i < 2; i++) {
+			expect_difference(i);
+			assert_int_equal(meet.side[i].opened, 0);
+		}
+		assert_non_null(
+			strchr(meet.side[0].end_text, '-')); /* only there */
+		assert_non_null(
+			strchr(meet.side[1].end_text, '+')); /* only here */
+		meet_end();
+	}
+}
+
+static void
+test_a_mismatch_that_nobody_confirms_is_known_at_the_end(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, NUMBERED, "fwd: delay 10ms rev: loss 100%", 1);
+	meet_open(0);
+	meet_open(1);
+	meet_run(40 * NOPAL_SECOND);
+	assert_int_equal(meet.side[0].end, NOPAL_UNREACHABLE);
+	expect_difference(1);
+	meet_end();
+}
+
+/* --------------------------------------------------------------- hostile others */
+
+static struct meet_forged forged_for(int to)
+{
+	return (struct meet_forged){
+		.fingerprint = nopal_plan_fingerprint(meet.side[to].plan),
+		.id = 77,
+		.nonce = UINT64_MAX,
+		.length = 1200,
+	};
+}
+
+static void test_a_third_party_takes_nothing(void **state)
+{
+	struct nopal_address stranger;
+
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(1);
+	for (int i = 0; i < 100; i++) {
+		struct meet_forged forged = forged_for(1);
+		uint32_t before = meet.side[1].out;
+
+		/* another port, and another host */
+		nopal_sim_address(i % 2 ? 0 : 5, (uint16_t)(MEET_PORT + 5 + i),
+				  &stranger);
+		forged.cookie_given = i % 3 == 0;
+		meet_forge(1, &stranger, &forged);
+		assert_int_equal(meet.side[1].out, before);
+	}
+	assert_int_equal(meet_sessions(1), 1);
+	meet_open(0);
+	meet_run(NOPAL_SECOND);
+	meet_expect_one_session();
+	meet_end();
+}
+
+/* With the peer's own address, but without what was sent there. */
+static void test_a_forged_request_takes_nothing(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(1);
+	for (uint64_t i = 0; i < 100; i++) {
+		struct meet_forged forged = forged_for(1);
+
+		forged.id = (uint32_t)(100 + i);
+		forged.cookie_given = i & 1;
+		forged.cookie = i * UINT64_C(0x9e3779b97f4a7c15);
+		meet_forge(1, &meet.side[0].at, &forged);
+	}
+	assert_int_equal(meet.side[1].opened, 0);
+	assert_true(nopal_session_is_opener(meet.side[1].session));
+	meet_open(0);
+	meet_run(NOPAL_SECOND);
+	meet_expect_one_session();
+	expect_talk();
+	meet_end();
+}
+
+/* What made a session once makes no other one, however soon it comes again. */
+static void test_a_replay_takes_nothing(void **state)
+{
+	static struct meet_side first;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		int gave_way;
+
+		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
+		meet_open(0);
+		meet_open(1);
+		meet_run(NOPAL_SECOND);
+		meet_expect_one_session();
+		gave_way = meet.side[0].opener;
+		first = meet.side[!gave_way];
+		expect_good_end();
+		meet_open(gave_way);
+		for (uint32_t i = 0; i < first.out; i++)
+			nopal_sim_inject(meet.world,
+					 meet.side[gave_way].endpoint,
+					 &first.at, first.sent[i].bytes,
+					 first.sent[i].length);
+		meet_run(200 * NOPAL_MILLISECOND);
+		assert_int_equal(meet.side[gave_way].opened, 1);
+		assert_true(
+			nopal_session_is_opener(meet.side[gave_way].session));
+		meet_open(!gave_way);
+		meet_run(NOPAL_SECOND);
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(meet.side[i].opened, 2);
+		meet_end();
+	}
+}
+
+/* Bytes that leave never exceed those that were forged. */
+static void test_nothing_is_amplified(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(1);
+	meet_run(500 * NOPAL_MILLISECOND);
+	for (size_t length = 24; length <= 1200; length += 7) {
+		struct meet_forged forged = forged_for(1);
+		uint64_t before = meet.side[1].bytes_out;
+
+		forged.nonce = length & 1 ? UINT64_MAX : 1;
+		forged.length = length;
+		if (length % 5 == 0)
+			forged.fingerprint ^= 1;
+		meet_forge(1, &meet.side[0].at, &forged);
+		assert_true(meet.side[1].bytes_out - before <= length);
+	}
+	assert_int_equal(meet.side[1].ended, 0);
+	meet_end();
+}
+
+/* Our own request comes back: both draw anew, and a meeting of equals follows. */
+static void test_equal_nonces_are_drawn_anew(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT,
+		   "fwd: delay 10ms loss mask 0x1 rev: delay 10ms loss mask "
+		   "0x1",
+		   1);
+	meet_open(0);
+	meet_open(1);
+	meet_circuit(1)->connect.nonce = meet_circuit(0)->connect.nonce;
+	meet_run(NOPAL_SECOND);
+	meet_expect_one_session();
+	expect_talk();
+	meet_end();
+}
+
+static void test_a_mirror_is_no_peer(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(0);
+	for (uint32_t i = 0; i < 40; i++) {
+		const struct meet_datagram *own =
+			&meet.side[0].sent[meet.side[0].out - 1];
+
+		nopal_sim_inject(meet.world, meet.side[0].endpoint,
+				 &meet.side[1].at, own->bytes, own->length);
+		meet_run(100 * NOPAL_MILLISECOND);
+	}
+	assert_int_equal(meet.side[0].opened, 0);
+	assert_true(meet.side[0].out < 40);
+	meet_open(1);
+	meet_run(2 * NOPAL_SECOND);
+	meet_expect_one_session();
+	meet_end();
+}
+
+static void test_an_endpoint_closes_while_it_waits(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, NUMBERED, "delay 10ms", 1);
+	meet_open(0);
+	meet_open(1);
+	meet_run(15 * NOPAL_MILLISECOND); /* a difference is known */
+	meet_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_become_one),
+		cmocka_unit_test(
+			test_who_has_the_larger_nonce_stays_the_opener),
+		cmocka_unit_test(test_it_passes_firewalls),
+		cmocka_unit_test(test_sessions_by_address_meet),
+		cmocka_unit_test(test_what_is_sent_early_waits),
+		cmocka_unit_test(test_one_at_a_time),
+		cmocka_unit_test(test_who_closes_early_may_come_again),
+		cmocka_unit_test(test_nobody_there_is_bounded),
+		cmocka_unit_test(test_what_cannot_meet_is_refused),
+		cmocka_unit_test(test_listeners_take_no_notice),
+		cmocka_unit_test(test_a_mismatch_is_readable_at_both),
+		cmocka_unit_test(
+			test_a_mismatch_that_nobody_confirms_is_known_at_the_end),
+		cmocka_unit_test(test_a_third_party_takes_nothing),
+		cmocka_unit_test(test_a_forged_request_takes_nothing),
+		cmocka_unit_test(test_a_replay_takes_nothing),
+		cmocka_unit_test(test_nothing_is_amplified),
+		cmocka_unit_test(test_equal_nonces_are_drawn_anew),
+		cmocka_unit_test(test_a_mirror_is_no_peer),
+		cmocka_unit_test(test_an_endpoint_closes_while_it_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
