@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two open towards each other: whatever of the first datagrams is lost, doubled or
+ * overtaken, whoever comes first, and whoever has the larger nonce, one session is
+ * there at each side, and they are each other's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "aead_crypto.h"
+#include "meeting.h"
+
+#define RELIABLE                                                               \
+	"resize {}\nsequenced_segments {}\npositive_ack { selective = on }\n"  \
+	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                 \
+	"reliable_fifo {}\nkeep_alive {}\n"
+
+static const char CIRCUIT[] =
+	"transport_driver {}\nvirtual_circuit {}\nchecksum {}\n" RELIABLE;
+static const char SEALED[] =
+	"transport_driver {}\nvirtual_circuit {}\naead {}\n" RELIABLE;
+
+static const int64_t later_ns[] = {
+	0,
+	4 * NOPAL_MILLISECOND,
+	10 * NOPAL_MILLISECOND, /* as long as a datagram travels */
+	26 * NOPAL_MILLISECOND,
+	300 * NOPAL_MILLISECOND,
+	4 * NOPAL_SECOND,
+};
+
+struct tally {
+	unsigned runs, of_opener[2];
+	int64_t slowest_ns; /* from the second opening to both open */
+};
+
+/* `first` comes `after_ns` before the other one. */
+static void cross(const char *config, const char *words, uint64_t seed,
+		  int first, int64_t after_ns, struct tally *tally)
+{
+	int64_t open_ns;
+
+	meet_begin(config, config, words, seed);
+	meet_open(first);
+	if (after_ns)
+		meet_run(after_ns);
+	meet_open(!first);
+	for (int i = 0; i < 2; i++)
+		meet_say(i, i ? "second" : "first");
+	open_ns = nopal_world_now(meet.world);
+	for (int i = 0;
+	     i < 200 && !(meet.side[0].delivered && meet.side[1].delivered);
+	     i++)
+		meet_run(100 * NOPAL_MILLISECOND);
+	meet_expect_one_session();
+	assert_string_equal(meet.side[0].text, "second");
+	assert_string_equal(meet.side[1].text, "first");
+	assert_int_equal(meet_shared(0, "initial_local"),
+			 meet_shared(1, "initial_peer"));
+	for (int i = 0; i < 2; i++)
+		if (meet.side[i].opened_ns - open_ns > tally->slowest_ns)
+			tally->slowest_ns = meet.side[i].opened_ns - open_ns;
+	tally->runs++;
+	tally->of_opener[meet.side[1].opener]++;
+	nopal_session_close(meet.side[seed & 1].session);
+	meet_run(120 * NOPAL_SECOND); /* acks may be lost for long */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(meet.side[i].ended, 1);
+		assert_int_equal(meet.side[i].end, NOPAL_ENDED_WELL);
+		assert_int_equal(meet_sessions(i), 0);
+		assert_int_equal(meet.side[i].opened, 1);
+	}
+	meet_end();
+}
+
+/* Every subset of the first `count` of each direction is lost. */
+static void lose_all_subsets(const char *config, unsigned count, size_t delays,
+			     struct tally *tally)
+{
+	char words[128];
+
+	for (unsigned mask = 0; mask < 1u << 2 * count; mask++) {
+		snprintf(words, sizeof(words),
+			 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss "
+			 "mask 0x%x",
+			 mask & ((1u << count) - 1), mask >> count);
+		for (size_t i = 0; i < delays; i++)
+			cross(config, words, 1 + (mask + i) % 4, (int)(i & 1),
+			      later_ns[i], tally);
+	}
+}
+
+static void expect_both_openers(const struct tally *tally)
+{
+	assert_true(tally->of_opener[0] > tally->runs / 8);
+	assert_true(tally->of_opener[1] > tally->runs / 8);
+	/* a request is repeated at least every 2 s; of a direction's five first
+	 * datagrams each may cost one such wait */
+	assert_true(tally->slowest_ns < 12 * NOPAL_SECOND);
+}
+
+static void test_every_subset_of_the_first_is_lost(void **state)
+{
+	struct tally tally = { 0 };
+
+	(void)state;
+	lose_all_subsets(CIRCUIT, 5, sizeof(later_ns) / sizeof(later_ns[0]),
+			 &tally);
+	expect_both_openers(&tally);
+}
+
+static void test_every_subset_with_keys(void **state)
+{
+	struct tally tally = { 0 };
+
+	(void)state;
+	if (!nopal__aead_found())
+		skip();
+	lose_all_subsets(SEALED, 4, sizeof(later_ns) / sizeof(later_ns[0]),
+			 &tally);
+	expect_both_openers(&tally);
+}
+
+static void test_what_is_doubled_and_overtaken(void **state)
+{
+	static const char *const networks[] = {
+		"delay 10ms duplicate 100%",
+		"delay 20ms 19ms",
+		"delay 30ms 29ms duplicate 50% loss 10%",
+		"fwd: delay 1ms rev: delay 200ms 100ms duplicate 30%",
+		"delay 10ms 9ms corrupt 20%",
+	};
+	struct tally tally = { 0 };
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(networks) / sizeof(networks[0]); n++)
+		for (uint64_t seed = 1; seed <= 60; seed++)
+			cross(seed % 3 || !nopal__aead_found() ? CIRCUIT
+							       : SEALED,
+			      networks[n], seed, seed % 2, later_ns[seed % 5],
+			      &tally);
+	assert_true(tally.of_opener[0] && tally.of_opener[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_subset_of_the_first_is_lost),
+		cmocka_unit_test(test_every_subset_with_keys),
+		cmocka_unit_test(test_what_is_doubled_and_overtaken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
