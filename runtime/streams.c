@@ -100,16 +100,19 @@ static bool is_new(struct nopal_core *flow, uint64_t id)
 
 static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
 {
+	const struct nopal_callbacks *shared =
+		nopal__callbacks_share(flow->endpoint, flow->callbacks);
 	struct nopal_core *bottom = NULL, *top;
 
-	if (flow->streams->by_id.used < STREAMS_ACCEPTED)
+	if (shared && flow->streams->by_id.used < STREAMS_ACCEPTED)
 		bottom = stream_make(flow, id, false);
 	if (!bottom) {
+		nopal__callbacks_unshare(flow->endpoint, shared);
 		flow->awake->counters.rx_over_budget++;
 		return NULL;
 	}
 	top = nopal__top(bottom);
-	top->callbacks = flow->callbacks;
+	top->callbacks = shared;
 	top->user = flow->user;
 	if (top->callbacks->accepted)
 		top->user = top->callbacks->accepted(&top->session, flow->user);

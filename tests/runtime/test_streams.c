@@ -84,6 +84,38 @@ static void test_a_stream_ends_and_the_others_go_on(void **state)
 	pair_close();
 }
 
+/* Those that the peer opens at the opener hold on to its callbacks, each. */
+static void test_the_peer_opens_streams_of_its_own(void **state)
+{
+	struct end *back = &pair.here[1];
+
+	(void)state;
+	pair_open(STREAMED, "delay 10ms");
+	pair.here[0].session =
+		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
+				   &callbacks, &pair.here[0]);
+	say(0, "hello");
+	pair_run(NOPAL_SECOND);
+	for (uint32_t i = 1; i < 5; i++) {
+		memset(back, 0, sizeof(*back));
+		back->session = nopal_stream_open(pair.there[0].session,
+						  &opens_only, back);
+		say(1, "back");
+		pair_run(NOPAL_SECOND);
+		assert_int_equal(pair.accepted, 1 + i);
+		assert_string_equal(pair.there[i].text, "back");
+		nopal_session_close(back->session);
+		pair_run(NOPAL_SECOND);
+		assert_int_equal(back->code, NOPAL_ENDED_WELL);
+		assert_int_equal(pair.there[i].ended, 1);
+	}
+	nopal_session_close(pair.here[0].session);
+	pair_run(5 * NOPAL_SECOND);
+	assert_int_equal(pair.here[0].ended, 1);
+	assert_int_equal(flows(0) + flows(1), 0);
+	pair_close();
+}
+
 static void change(const char *words)
 {
 	struct nopal_link link;
@@ -235,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_each_stream_is_a_session),
 		cmocka_unit_test(test_a_stream_joins_without_a_round_trip),
 		cmocka_unit_test(test_a_stream_ends_and_the_others_go_on),
+		cmocka_unit_test(test_the_peer_opens_streams_of_its_own),
 		cmocka_unit_test(test_no_stream_waits_for_another),
 		cmocka_unit_test(test_a_hundred_streams_through_loss),
 		cmocka_unit_test(test_the_flow_ends_them_all),
