@@ -37,26 +37,6 @@ static struct nopal_session *plain_open(int who)
 	return side->session;
 }
 
-static void expect_talk(void)
-{
-	meet_say(0, "from the first");
-	meet_say(1, "from the second");
-	meet_run(NOPAL_SECOND);
-	assert_string_equal(meet.side[0].text, "from the second");
-	assert_string_equal(meet.side[1].text, "from the first");
-}
-
-static void expect_good_end(void)
-{
-	nopal_session_close(meet.side[0].session);
-	meet_run(10 * NOPAL_SECOND);
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(meet.side[i].ended, 1);
-		assert_int_equal(meet.side[i].end, NOPAL_ENDED_WELL);
-		assert_int_equal(meet_sessions(i), 0);
-	}
-}
-
 /* ------------------------------------------------------------------ they meet */
 
 static void test_two_become_one(void **state)
@@ -73,8 +53,8 @@ static void test_two_become_one(void **state)
 		assert_int_equal(meet_shared(0, "initial_local"),
 				 meet_shared(1, "initial_peer"));
 		openers |= 1u << meet.side[0].opener;
-		expect_talk();
-		expect_good_end();
+		meet_expect_talk();
+		meet_expect_good_end();
 		meet_end();
 	}
 	assert_int_equal(openers, 3); /* each of them, some time */
@@ -114,7 +94,7 @@ static void test_it_passes_firewalls(void **state)
 		/* it asks at once when it hears */
 		assert_in_range(meet.side[0].opened_ns, 5 * NOPAL_SECOND,
 				5 * NOPAL_SECOND + 100 * NOPAL_MILLISECOND);
-		expect_talk();
+		meet_expect_talk();
 		meet_end();
 	}
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
@@ -139,8 +119,8 @@ static void test_sessions_by_address_meet(void **state)
 		meet_open(1);
 		meet_run(NOPAL_SECOND);
 		meet_expect_one_session();
-		expect_talk();
-		expect_good_end();
+		meet_expect_talk();
+		meet_expect_good_end();
 		meet_end();
 	}
 }
@@ -356,7 +336,7 @@ static void test_a_forged_request_takes_nothing(void **state)
 	meet_open(0);
 	meet_run(NOPAL_SECOND);
 	meet_expect_one_session();
-	expect_talk();
+	meet_expect_talk();
 	meet_end();
 }
 
@@ -376,7 +356,7 @@ static void test_a_replay_takes_nothing(void **state)
 		meet_expect_one_session();
 		gave_way = meet.side[0].opener;
 		first = meet.side[!gave_way];
-		expect_good_end();
+		meet_expect_good_end();
 		meet_open(gave_way);
 		for (uint32_t i = 0; i < first.out; i++)
 			nopal_sim_inject(meet.world,
@@ -430,7 +410,7 @@ static void test_equal_nonces_are_drawn_anew(void **state)
 	meet_circuit(1)->connect.nonce = meet_circuit(0)->connect.nonce;
 	meet_run(NOPAL_SECOND);
 	meet_expect_one_session();
-	expect_talk();
+	meet_expect_talk();
 	meet_end();
 }
 

@@ -261,6 +261,60 @@ static void test_sessions_to_one_peer_share_a_flow(void **state)
 	pair_close();
 }
 
+static void join(uint32_t index)
+{
+	struct end *end = &pair.here[index];
+
+	end->session = nopal_session_open(pair.endpoint[0], pair.plan,
+					  &pair.peer, &opens_only, end);
+	assert_non_null(end->session);
+}
+
+/* Whoever comes while the flow opens waits with it, and opens when it does. */
+static void test_sessions_join_a_flow_that_opens(void **state)
+{
+	uint32_t delivered = 0;
+
+	(void)state;
+	pair_open(SHARED, "delay 10ms loss mask 0x5");
+	for (uint32_t i = 0; i < 20; i++) {
+		join(i);
+		say(i, "hello");
+		assert_int_equal(flows(0), 1);
+		pair_run(4 * NOPAL_MILLISECOND);
+		assert_int_equal(pair.here[i].opened,
+				 0); /* connects are lost */
+	}
+	nopal_session_abort(pair.here[0].session, "may leave before");
+	pair_run(4 * NOPAL_SECOND);
+	for (uint32_t i = 0; i < pair.accepted; i++)
+		delivered += pair.there[i].delivered;
+	assert_int_equal(delivered, 19);
+	for (uint32_t i = 1; i < 20; i++) {
+		assert_int_equal(pair.here[i].opened, 1);
+		assert_int_equal(pair.here[i].arrived, 1);
+	}
+	assert_int_equal(flows(0), 1);
+	pair_close();
+}
+
+static void test_who_joins_ends_with_a_flow_that_does_not_open(void **state)
+{
+	(void)state;
+	pair_open(SHARED, "loss 100%");
+	for (uint32_t i = 0; i < 5; i++) {
+		join(i);
+		pair_run(NOPAL_SECOND);
+	}
+	pair_run(60 * NOPAL_SECOND);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(pair.here[i].ended, 1);
+		assert_int_equal(pair.here[i].code, NOPAL_UNREACHABLE);
+	}
+	assert_int_equal(flows(0), 0);
+	pair_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +327,9 @@ int main(void)
 		cmocka_unit_test(test_the_flow_ends_them_all),
 		cmocka_unit_test(test_the_world_may_end_first),
 		cmocka_unit_test(test_sessions_to_one_peer_share_a_flow),
+		cmocka_unit_test(test_sessions_join_a_flow_that_opens),
+		cmocka_unit_test(
+			test_who_joins_ends_with_a_flow_that_does_not_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,6 +232,26 @@ static inline void meet_expect_one_session(void)
 		    meet_circuit(1)->connect.nonce);
 }
 
+static inline void meet_expect_talk(void)
+{
+	meet_say(0, "from the first");
+	meet_say(1, "from the second");
+	meet_run(NOPAL_SECOND);
+	assert_string_equal(meet.side[0].text, "from the second");
+	assert_string_equal(meet.side[1].text, "from the first");
+}
+
+static inline void meet_expect_good_end(void)
+{
+	nopal_session_close(meet.side[0].session);
+	meet_run(10 * NOPAL_SECOND);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(meet.side[i].ended, 1);
+		assert_int_equal(meet.side[i].end, NOPAL_ENDED_WELL);
+		assert_int_equal(meet_sessions(i), 0);
+	}
+}
+
 static inline void meet_end(void)
 {
 	for (int i = 0; i < 2; i++)
