@@ -177,6 +177,38 @@ static void test_who_closes_early_may_come_again(void **state)
 	meet_end();
 }
 
+/* A request is that of any opening, but for its first byte. */
+static void test_a_request_byte_by_byte(void **state)
+{
+	const struct meet_datagram *datagram = &meet.side[0].sent[0];
+	const uint8_t *bytes = datagram->bytes;
+	struct nopal_reader reader = { bytes, bytes + 1200, false };
+	struct handshake_connect said;
+	struct nopal_reader known;
+	uint64_t key[2], check;
+	const char *text;
+
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(0);
+	text = nopal_plan_canonical(meet.side[0].plan);
+	assert_int_equal(datagram->length, 1200);
+	assert_int_equal(nopal_read(&reader, 1), 0x3e);
+	key[1] = nopal_read(&reader, NOPAL_ID_BYTES);
+	assert_int_equal(key[1], nopal_session_id(meet.side[0].session));
+	key[0] = nopal_read(&reader, NOPAL_FINGERPRINT_BYTES);
+	assert_true(key[0] == nopal_plan_fingerprint(meet.side[0].plan));
+	check = nopal_read(&reader, NOPAL_CHECK_BYTES);
+	assert_true(check ==
+		    nopal__siphash(key, reader.at, nopal_read_left(&reader)));
+	assert_memory_equal(reader.at, text, strlen(text) + 1);
+	assert_true(handshake_read_connect(reader, 0, &said, &known));
+	assert_true(said.nonce == meet_circuit(0)->connect.nonce);
+	assert_int_equal(said.initial, meet_shared(0, "initial_local"));
+	assert_int_equal(said.cookie_given, 0);
+	meet_end();
+}
+
 /* ------------------------------------------------------------------ they do not */
 
 static void test_nobody_there_is_bounded(void **state)
@@ -456,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_sent_early_waits),
 		cmocka_unit_test(test_one_at_a_time),
 		cmocka_unit_test(test_who_closes_early_may_come_again),
+		cmocka_unit_test(test_a_request_byte_by_byte),
 		cmocka_unit_test(test_nobody_there_is_bounded),
 		cmocka_unit_test(test_what_cannot_meet_is_refused),
 		cmocka_unit_test(test_listeners_take_no_notice),
