@@ -291,8 +291,9 @@ nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
  * peer does not come in time (parameter `rendezvous` of virtual_circuit), or runs
  * another composition, `ended` says so.  Of a plan with streams the first one is the
  * same at both.  Who listens takes no notice.  NULL: as above; or there is one under
- * way to this address already; or a composition without a connection, or to many; or
- * the endpoint is a shard. */
+ * way to this address already; or the endpoint is a shard; or the plan cannot: it has
+ * no connection, or many destinations. */
+bool nopal_plan_can_meet(const struct nopal_plan *plan);
 struct nopal_session *
 nopal_rendezvous_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 		      const struct nopal_address *peer,
@@ -707,6 +708,10 @@ struct nopal_connection;
 struct nopal_listener;
 struct nopal_connection *nopal_dial(const char *config, const char *address,
 				    int64_t timeout_ns,
+				    struct nopal_problems *problems);
+/* Both sides call it, each with the other's address: see nopal_rendezvous_open. */
+struct nopal_connection *nopal_meet(const char *config, const char *local,
+				    const char *peer, int64_t timeout_ns,
 				    struct nopal_problems *problems);
 struct nopal_listener *nopal_listen(const char *config, const char *address,
 				    struct nopal_problems *problems);

@@ -149,15 +149,12 @@ void nopal__meeting_turn(struct nopal_core *bottom, uint32_t peer_id)
 
 /* ---------------------------------------------------------------------- open */
 
-static bool may_meet(struct nopal_endpoint *endpoint,
-		     const struct nopal_plan *plan,
-		     const struct nopal_address *peer)
+bool nopal_plan_can_meet(const struct nopal_plan *plan)
 {
 	const struct nopal_part *part = plan->admission;
 
 	return part && part->microprotocol->admission->meet &&
-	       !plan->destinations && !endpoint->port.shard &&
-	       !nopal__meeting_with(endpoint, peer);
+	       !plan->destinations;
 }
 
 static bool meeting_begin(struct nopal_core *bottom)
@@ -209,7 +206,8 @@ nopal_rendezvous_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 	struct nopal_core *top;
 	bool outermost;
 
-	if (!may_meet(endpoint, plan, peer))
+	if (!nopal_plan_can_meet(plan) || endpoint->port.shard ||
+	    nopal__meeting_with(endpoint, peer))
 		return NULL;
 	outermost = nopal__turn_begin(endpoint->port.world);
 	top = meeting_open(endpoint, plan, peer, callbacks, user);

@@ -167,26 +167,26 @@ bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)
 	return true;
 }
 
-/* The wildcard address, port 0, of the peer's family. */
-static struct nopal_address loop_any_address(const struct nopal_address *peer)
+void loop_any_address(const struct nopal_address *peer,
+		      struct nopal_address *local)
 {
 	static const uint8_t mapped[LOOP_MAPPED_BYTES] = {
 		[10] = 0xff, [11] = 0xff
 	};
-	struct nopal_address local = { 0 };
 
+	memset(local->ip, 0, sizeof(local->ip));
 	if (memcmp(peer->ip, mapped, sizeof(mapped)) == 0)
-		memcpy(local.ip, mapped, sizeof(mapped));
-	return local;
+		memcpy(local->ip, mapped, sizeof(mapped));
 }
 
 struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
 					const struct nopal_address *peer)
 {
-	struct nopal_address local = loop_any_address(peer);
+	struct nopal_address local = { .port = 0 };
 	struct nopal_endpoint *endpoint;
 	struct nopal_problems problems;
 
+	loop_any_address(peer, &local);
 	nopal_problems_init(&problems);
 	endpoint = nopal_endpoint_open(loop_world(loop), &local, &problems);
 	tool_problems(&problems);

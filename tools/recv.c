@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <sys/stat.h>
 
+#include "meet.h"
 #include "microprotocol.h"
 #include "recv_loops.h"
 #include "recv_where.h"
@@ -81,6 +82,11 @@ static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
 			text, NOPAL_SHARDS_MOST);
 		return false;
 	}
+	if (count > 1 && tool_value(call, "meet")) {
+		fprintf(stderr, "error: --meet is one session\n"
+				"  fix: leave out --loops\n");
+		return false;
+	}
 	if (count > 1 && tool_value(call, "trace")) {
 		fprintf(stderr, "error: --trace is of one loop\n"
 				"  fix: leave out --loops, or --trace\n");
@@ -121,22 +127,35 @@ static bool recv_open(const struct tool_call *call, struct recv_group *group,
 	return open;
 }
 
+static void recv_say_where(const struct tool_call *call,
+			   const struct recv_group *group)
+{
+	char here[NOPAL_ADDRESS_TEXT], there[NOPAL_ADDRESS_TEXT];
+	struct nopal_address local;
+
+	nopal_endpoint_local(group->receivers[0].endpoint, &local);
+	if (!group->meets) {
+		recv_where_print("nopal send FILE...", &local,
+				 tool_value(call, "config"),
+				 tool_values(call, "set"), stderr);
+		if (!transfer_plan_tells(group->plan))
+			fprintf(stderr,
+				"note: %s has no handshake: whoever sends here "
+				"is believed to be where he says\n",
+				nopal_plan_name(group->plan));
+		return;
+	}
+	fprintf(stderr, "meeting %s from %s\n",
+		nopal_address_format(group->meets, there),
+		nopal_address_format(&local, here));
+}
+
 static enum tool_exit recv_with(const struct tool_call *call,
 				struct recv_group *group, unsigned loops)
 {
-	struct nopal_address local;
-
 	if (!recv_open(call, group, loops))
 		return TOOL_ENVIRONMENT;
-	nopal_endpoint_local(group->receivers[0].endpoint, &local);
-	recv_where_print("nopal send FILE...", &local,
-			 tool_value(call, "config"), tool_values(call, "set"),
-			 stderr);
-	if (!transfer_plan_tells(group->plan))
-		fprintf(stderr,
-			"note: %s has no handshake: whoever sends here is "
-			"believed to be where he says\n",
-			nopal_plan_name(group->plan));
+	recv_say_where(call, group);
 	recv_loops_run(group);
 	recv_loops_close(group);
 	return group->exit;
@@ -147,18 +166,24 @@ static enum tool_exit recv_run(const struct tool_call *call)
 	const char *config = tool_value(call, "config");
 	struct recv_group group = { .folder.fd = -1,
 				    .once = tool_value(call, "once") != NULL };
+	const char *meet = tool_value(call, "meet");
 	enum tool_exit exit = TOOL_BAD_INPUT;
+	struct nopal_address peer;
 	unsigned loops;
 
-	if (!recv_listen_fits(call) || !recv_loops_fit(call, &loops))
+	if (!recv_listen_fits(call) || !recv_loops_fit(call, &loops) ||
+	    (meet && !tool_destination(meet, &peer)))
 		return TOOL_BAD_INPUT;
+	group.meets = meet ? &peer : NULL;
 	group.plan = tool_plan(call, config ? config : "bulk");
 	if (!group.plan)
 		return TOOL_BAD_INPUT;
 	pthread_mutex_init(&group.lock, NULL);
 	progress_init(&group.progress, "recv", tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
-	if (transfer_plan_fits(group.plan) && recv_folder(call, &group.folder))
+	if (transfer_plan_fits(group.plan) &&
+	    (!meet || meet_fits(group.plan)) &&
+	    recv_folder(call, &group.folder))
 		exit = recv_with(call, &group, loops);
 	if (group.folder.fd >= 0)
 		close(group.folder.fd);
@@ -173,6 +198,8 @@ static const struct tool_option recv_options[] = {
 	{ "output", 'o', "DIR",
 	  "where files go (default: here); made where missing" },
 	{ "listen", 0, "ADDR:PORT", "UDP port (default [::]:9000)" },
+	{ "meet", 0, "HOST:PORT",
+	  "open towards `nopal send --meet`, and take its files alone" },
 	{ "once", 0, NULL, "end after the first session that brought files" },
 	{ "overwrite", 0, NULL, "replace files of the same name that differ" },
 	{ "limit", 0, "SIZE", "refuse longer files" },
@@ -208,7 +235,16 @@ const struct tool tool_recv = {
 		"sessions are spread over so many threads, by the addresses of "
 		"their senders.\n"
 		"\n"
-		"  nopal recv -o incoming --listen 192.0.2.1:9000\n",
+		"  nopal recv -o incoming --listen 192.0.2.1:9000\n"
+		"\n"
+		"With --meet it listens to nobody: sender and receiver open "
+		"towards "
+		"each other, as where firewalls let nobody in; --listen says "
+		"from "
+		"where.  It ends with the session.\n"
+		"\n"
+		"  nopal recv --listen 0.0.0.0:9000 --meet A:9001\n"
+		"  nopal send big.iso B:9000 --meet 9001\n",
 	.least_words = 0,
 	.most_words = 0,
 	.options = recv_options,

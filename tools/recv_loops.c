@@ -120,6 +120,8 @@ static bool loops_open_one(struct receiver *receiver,
 		return false;
 	loop_event_start(receiver->ping, RECV_PING_NS);
 	loop_event_start(receiver->called, 0);
+	if (receiver->group->meets)
+		return recv_session_meet(receiver, receiver->group->meets);
 	/* who gives a config without a handshake here wants just that */
 	return nopal_endpoint_allow(receiver->endpoint, receiver->group->plan,
 				    NOPAL_ALLOW_CONNECTIONLESS,

@@ -20,9 +20,8 @@
 
 #include "microprotocol.h"
 #include "pieces.h"
+#include "recv_incoming.h"
 #include "recv_loops.h"
-#include "recv_session.h"
-#include "transfer.h"
 
 enum {
 	RECV_SESSIONS = 64,
@@ -31,40 +30,6 @@ enum {
 #define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence */
 #define RECV_SILENT_NS (2 * NOPAL_SECOND) /* then another may take its file */
 #define RECV_SAVE_NS   (250 * NOPAL_MILLISECOND)
-
-enum recv_state {
-	RECV_IDLE,
-	RECV_CHECKING,
-	RECV_ANSWERED,
-	RECV_TAKING,
-	RECV_COMMITTING
-};
-
-/* Of a file of which others have the rest: it is synced, and then said. */
-enum recv_share {
-	RECV_WHOLE,
-	RECV_SHARE_ASKED,
-	RECV_SHARE_SAVING,
-	RECV_SHARED
-};
-
-/* One session. */
-struct incoming {
-	struct receiver *receiver;
-	struct incoming *next;
-	struct transfer_outbox out;
-	enum recv_state state;
-	struct part *part;
-	struct transfer_note offer;
-	enum recv_share share;
-	bool end_known;
-	uint64_t end_size, end_hash;
-	struct progress_file file;
-	struct loop_event *step, *job;
-	int64_t heard_ns, saved_ns;
-	unsigned files_good, files_bad;
-	char error[TRANSFER_TEXT_ROOM];
-};
 
 static int64_t recv_now(const struct receiver *receiver)
 {
@@ -449,8 +414,14 @@ static void *recv_on_accepted(struct nopal_session *session, void *user)
 
 static void recv_on_opened(struct nopal_session *session, void *user)
 {
-	if (!user)
+	struct incoming *incoming = user;
+
+	if (!incoming) {
 		nopal_session_abort(session, "too many sessions");
+		return;
+	}
+	incoming->out.session = session;
+	incoming->heard_ns = recv_now(incoming->receiver);
 }
 
 static void recv_on_received(struct nopal_session *session,
@@ -476,57 +447,6 @@ static void recv_on_writable(struct nopal_session *session, void *user)
 	(void)session;
 	if (incoming)
 		transfer_flush(&incoming->out);
-}
-
-static bool recv_is_shared(const struct incoming *incoming)
-{
-	return incoming->part && incoming->share == RECV_SHARED;
-}
-
-/* Where the composition tells no end, what is done has ended well. */
-static int recv_end_of(const struct incoming *incoming, int end)
-{
-	bool done = !incoming->part || recv_is_shared(incoming);
-
-	return done && !transfer_plan_tells(incoming->receiver->group->plan)
-		       ? NOPAL_ENDED_WELL
-		       : end;
-}
-
-static void recv_talk_of_end(struct incoming *incoming, int end,
-			     const char *text)
-{
-	struct progress *progress = &incoming->receiver->group->progress;
-	int64_t now_ns = recv_now(incoming->receiver);
-	char error[TRANSFER_TEXT_ROOM];
-
-	snprintf(error, sizeof(error), "session ended: %.200s",
-		 end == NOPAL_ENDED_WELL ? "the sender closed it"
-		 : text			 ? text
-					 : "broken");
-	if (recv_is_shared(incoming) && end == NOPAL_ENDED_WELL) {
-		incoming->file.share = true;
-		incoming->files_good++;
-		progress_end(progress, &incoming->file, now_ns);
-		return;
-	}
-	if (incoming->part) {
-		incoming->file.error = error;
-		incoming->file.bytes = part_done_bytes(incoming->part);
-		incoming->file.transport =
-			nopal_endpoint_transport(incoming->receiver->endpoint);
-		progress_end(progress, &incoming->file, now_ns);
-	} else if (end != NOPAL_ENDED_WELL) {
-		progress_say(progress, "%s", error);
-	}
-	if (incoming->part && part_done_bytes(incoming->part) > 0)
-		progress_say(
-			progress,
-			"%s: %llu of %llu bytes are kept; they go on when it "
-			"is sent again",
-			incoming->offer.text,
-			(unsigned long long)part_done_bytes(incoming->part),
-			(unsigned long long)incoming->offer.size);
 }
 
 static void recv_incoming_free(struct incoming *incoming)
@@ -555,9 +475,11 @@ static void recv_on_ended(struct nopal_session *session, int end,
 	receiver = incoming->receiver;
 	incoming->out.session = NULL;
 	end = recv_end_of(incoming, end);
-	recv_talk_of_end(incoming, end, text);
-	if (receiver->group->once && end == NOPAL_ENDED_WELL &&
-	    incoming->files_good + incoming->files_bad > 0)
+	recv_end_say(incoming, end, text);
+	if (receiver->group->meets)
+		recv_end_meeting(incoming, end);
+	else if (receiver->group->once && end == NOPAL_ENDED_WELL &&
+		 incoming->files_good + incoming->files_bad > 0)
 		recv_loops_stop(receiver->group,
 				incoming->files_bad ? TOOL_FAILED : TOOL_GOOD);
 	recv_incoming_free(incoming);
@@ -571,6 +493,26 @@ const struct nopal_callbacks recv_session_callbacks = {
 	.ended = recv_on_ended,
 };
 
+bool recv_session_meet(struct receiver *receiver,
+		       const struct nopal_address *peer)
+{
+	static const struct nopal_callbacks callbacks = {
+		.opened = recv_on_opened,
+		.received = recv_on_received,
+		.writable = recv_on_writable,
+		.ended = recv_on_ended,
+	};
+	struct incoming *incoming = recv_incoming_new(receiver);
+
+	if (incoming &&
+	    nopal_rendezvous_open(receiver->endpoint, receiver->group->plan,
+				  peer, &callbacks, incoming))
+		return true;
+	if (incoming)
+		recv_incoming_free(incoming);
+	return false;
+}
+
 void recv_session_ping(struct receiver *receiver)
 {
 	struct transfer_note note = { .type = TRANSFER_PING };
@@ -579,7 +521,8 @@ void recv_session_ping(struct receiver *receiver)
 
 	for (struct incoming *at = receiver->incomings; at; at = next) {
 		next = at->next;
-		if (now_ns - at->heard_ns >= RECV_PING_NS && at->out.count == 0)
+		if (at->out.session && at->out.count == 0 &&
+		    now_ns - at->heard_ns >= RECV_PING_NS)
 			transfer_say(&at->out, &note);
 	}
 }

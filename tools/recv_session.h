@@ -27,6 +27,7 @@ struct recv_group {
 	struct receiver *receivers;
 	unsigned count;
 	bool once;
+	const struct nopal_address *meets; /* NULL: it listens */
 	pthread_mutex_t lock; /* of what follows, and of `wanted` */
 	bool over;
 	enum tool_exit exit;
@@ -46,6 +47,9 @@ struct receiver {
 
 /* For nopal_endpoint_allow; the receiver is the listener's user. */
 extern const struct nopal_callbacks recv_session_callbacks;
+/* Opens towards a sender that opens towards us.  False: it cannot. */
+bool recv_session_meet(struct receiver *receiver,
+		       const struct nopal_address *peer);
 /* Calls silent peers, so that the composition finds out whether they live. */
 void recv_session_ping(struct receiver *receiver);
 /* Ends the session that has this file, where its peer says nothing. */

@@ -18,6 +18,7 @@
 
 #include "feed.h"
 #include "loop.h"
+#include "meet.h"
 #include "microprotocol.h"
 #include "progress.h"
 #include "send_many.h"
@@ -49,6 +50,7 @@ struct sender {
 	struct progress_file file;
 	char **paths;
 	const char *peer;
+	struct meet meet;
 	int path_count, at; /* which one is on its way */
 	enum send_state state;
 	enum tool_exit exit;
@@ -314,13 +316,12 @@ static void send_on_received(struct nopal_session *session,
 
 static const char *send_broke_fix(const struct sender *sender, int end)
 {
-	if (sender->interrupted || end == NOPAL_ENDED_WELL ||
-	    !tool_ended_fix(end))
-		return sender->feed.offset > 0
-			       ? "the same command again goes on "
-				 "where this ended"
-			       : NULL;
-	return tool_ended_fix(end);
+	const char *fix = meet_ended_fix(sender->meet.wanted, end);
+
+	if (fix && !sender->interrupted && end != NOPAL_ENDED_WELL)
+		return fix;
+	fix = "the same command again goes on where this ended";
+	return sender->feed.offset > 0 ? fix : NULL;
 }
 
 /* The session broke, and with it the file that was on its way. */
@@ -448,11 +449,11 @@ static enum tool_exit send_open(struct sender *sender,
 {
 	struct nopal_session *session;
 
-	sender->endpoint = loop_endpoint_to(sender->loop, peer);
+	sender->endpoint = meet_endpoint(&sender->meet, sender->loop, peer);
 	if (!sender->endpoint)
 		return TOOL_ENVIRONMENT;
-	session = nopal_session_open(sender->endpoint, sender->plan, peer,
-				     &send_callbacks, sender);
+	session = meet_open(&sender->meet, sender->endpoint, sender->plan, peer,
+			    &send_callbacks, sender);
 	if (!session) {
 		fprintf(stderr, "error: no session: out of memory\n");
 		return TOOL_ENVIRONMENT;
@@ -486,11 +487,12 @@ static enum tool_exit send_with(struct sender *sender,
 static enum tool_exit send_one(const struct tool_call *call,
 			       struct nopal_plan *plan, int files,
 			       const struct nopal_address *peer,
-			       int64_t rate_bps)
+			       const struct meet *meet, int64_t rate_bps)
 {
 	struct sender sender = { .feed.pace.rate_bps = rate_bps,
 				 .trace = tool_value(call, "trace"),
 				 .plan = plan,
+				 .meet = *meet,
 				 .paths = call->words,
 				 .path_count = files,
 				 .peer = call->words[files] };
@@ -506,6 +508,7 @@ static enum tool_exit send_to(const struct tool_call *call, int files,
 {
 	const char *config = tool_value(call, "config");
 	struct nopal_plan *plan;
+	struct meet meet;
 	int64_t rate_bps;
 
 	if (!tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps))
@@ -513,13 +516,14 @@ static enum tool_exit send_to(const struct tool_call *call, int files,
 	plan = tool_plan(call, config ? config : "bulk");
 	if (!plan)
 		return TOOL_BAD_INPUT;
-	if (!send_words_fit(call, files, plan) || !transfer_plan_fits(plan)) {
+	if (!send_words_fit(call, files, plan) || !transfer_plan_fits(plan) ||
+	    !meet_parse(call, peers, plan, &meet)) {
 		nopal_plan_unref(plan);
 		return TOOL_BAD_INPUT;
 	}
 	if (nopal_plan_provides(plan, "fan_out"))
 		return send_many(call, plan, files, peers, rate_bps);
-	return send_one(call, plan, files, peers, rate_bps);
+	return send_one(call, plan, files, peers, &meet, rate_bps);
 }
 
 static enum tool_exit send_run(const struct tool_call *call)
@@ -542,6 +546,7 @@ static const struct tool_option send_options[] = {
 	{ "config", 'c', "CONF",
 	  "composition, the same on both sides (default bulk)" },
 	{ "rate", 0, "RATE", "read the file no faster, as 100Mbit" },
+	{ "meet", 0, "[ADDR:]PORT", "meet `nopal recv --meet` from there" },
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
 	{ "json", 0, NULL, "print one JSON object a file" },
@@ -561,6 +566,8 @@ const struct tool tool_send = {
 		"  nopal recv -o incoming\n"
 		"  nopal send big.iso HOST:9000\n"
 		"\n"
+		"Where firewalls let nobody in both sides open, --meet: see "
+		"`nopal recv --help`.\n\n"
 		"Several addresses at the end: the file goes to all of them "
 		"at once, by a composition that is one to many; each file "
 		"has a session of its own.  It begins when each has "

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "meet.h"
 #include "microprotocol.h"
 #include "recv_where.h"
 #include "stream.h"
@@ -31,6 +32,7 @@ struct stream {
 	struct loop_event *tick;
 	int64_t interval_ns, idle_ns, heard_ns;
 	size_t size;
+	struct meet meet;
 	bool reliable, flow_controlled, in_over, over, closing, interrupted;
 	enum tool_exit exit;
 };
@@ -124,9 +126,11 @@ static void stream_on_ended(struct nopal_session *session, int end,
 			    const char *text, void *user)
 {
 	struct stream *stream = user;
+	const char *fix;
 
 	if (!stream)
 		return;
+	fix = meet_ended_fix(stream->meet.wanted, end);
 	if (stream->out) {
 		if (!stream_out_drain(stream->out, session))
 			stream->exit = TOOL_ENVIRONMENT;
@@ -137,8 +141,8 @@ static void stream_on_ended(struct nopal_session *session, int end,
 		if (!text || !*text)
 			text = "broken";
 		fprintf(stderr, "error: %.*s\n", tool_text_length(text), text);
-		if (tool_ended_fix(end))
-			fprintf(stderr, "  fix: %s\n", tool_ended_fix(end));
+		if (fix)
+			fprintf(stderr, "  fix: %s\n", fix);
 		if (stream->exit == TOOL_GOOD)
 			stream->exit = TOOL_FAILED;
 	}
@@ -233,11 +237,11 @@ static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
 {
 	struct nopal_session *session;
 
-	stream->endpoint = loop_endpoint_to(stream->loop, peer);
+	stream->endpoint = meet_endpoint(&stream->meet, stream->loop, peer);
 	if (!stream->endpoint)
 		return false;
-	session = nopal_session_open(stream->endpoint, stream->plan, peer,
-				     &stream_callbacks, stream);
+	session = meet_open(&stream->meet, stream->endpoint, stream->plan, peer,
+			    &stream_callbacks, stream);
 	if (session && !stream->over)
 		stream->session = session;
 	return session != NULL;
@@ -298,9 +302,28 @@ static bool stream_address(const struct tool_call *call,
 	}
 	if (*ret_opener)
 		return tool_destination(call->words[0], ret_address);
+	if (tool_value(call, "meet")) {
+		fprintf(stderr, "error: who listens meets nobody\n"
+				"  fix: give HOST:PORT in place of --listen\n");
+		return false;
+	}
 	nopal_problems_init(&problems);
 	nopal_address_parse(listen, ret_address, &problems);
 	return !tool_problems(&problems);
+}
+
+/* Both open, so neither is the one that is read from by itself. */
+static bool stream_meet(const struct tool_call *call,
+			const struct nopal_address *peer, struct stream *stream)
+{
+	if (!meet_parse(call, peer, stream->plan, &stream->meet))
+		return false;
+	if (!stream->meet.wanted || tool_value(call, "in") ||
+	    tool_value(call, "out"))
+		return true;
+	fprintf(stderr, "error: --meet says not who sends\n"
+			"  fix: give --in pipe:, --out pipe:, or both\n");
+	return false;
 }
 
 static bool stream_options_of(const struct tool_call *call,
@@ -354,7 +377,8 @@ static enum tool_exit stream_run(const struct tool_call *call)
 	       SIG_IGN); /* a reader that went is an error of a write */
 	stream.report.jsonl = tool_value(call, "jsonl") != NULL;
 	stream.report.plan = nopal_plan_name(stream.plan);
-	if (stream_options_of(call, &stream))
+	if (stream_options_of(call, &stream) &&
+	    stream_meet(call, &address, &stream))
 		exit = stream_with(call, &stream, &address, opener);
 	nopal_plan_unref(stream.plan);
 	return exit;
@@ -363,6 +387,8 @@ static enum tool_exit stream_run(const struct tool_call *call)
 static const struct tool_option stream_options[] = {
 	{ "config", 'c', "CONF", "composition, the same on both sides" },
 	{ "listen", 0, "ADDR:PORT", "wait for the other side there" },
+	{ "meet", 0, "[ADDR:]PORT",
+	  "from there, while the other side opens to us, too" },
 	{ "in", 0, "WHERE",
 	  "pipe: | file:PATH | udp://ADDR:PORT (who opens: pipe:)" },
 	{ "out", 0, "WHERE", "the same; who listens: pipe:" },
@@ -393,7 +419,15 @@ const struct tool tool_stream = {
 		"heard.raw\n"
 		"  nopal stream -c ctp_audio HOST:9000 --in file:song.raw "
 		"--rate "
-		"256kbit\n",
+		"256kbit\n"
+		"\n"
+		"With --meet neither side listens, as where firewalls let "
+		"nobody "
+		"in: both open, each to the port that the other one opens "
+		"from.\n"
+		"\n"
+		"  nopal stream -c bulk B:9000 --meet 9001 --in pipe:\n"
+		"  nopal stream -c bulk A:9001 --meet 9000 --out pipe:\n",
 	.least_words = 0,
 	.most_words = 1,
 	.options = stream_options,

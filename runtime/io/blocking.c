@@ -42,8 +42,15 @@ void nopal__blocking_why(const struct nopal_connection *connection,
 						: "the session ended");
 }
 
+typedef struct nopal_session *dial_call(struct nopal_endpoint *endpoint,
+					struct nopal_plan *plan,
+					const struct nopal_address *peer,
+					const struct nopal_callbacks *callbacks,
+					void *user);
+
 static struct nopal_connection *dial_open(struct blocking_hub *hub,
 					  const struct nopal_address *peer,
+					  dial_call *open,
 					  struct nopal_problems *problems)
 {
 	struct nopal_connection *connection =
@@ -52,9 +59,8 @@ static struct nopal_connection *dial_open(struct blocking_hub *hub,
 
 	if (connection) {
 		connection->many = hub->destination != 0;
-		session = nopal_session_open(hub->endpoint, hub->plan, peer,
-					     &nopal__blocking_dialled,
-					     connection);
+		session = open(hub->endpoint, hub->plan, peer,
+			       &nopal__blocking_dialled, connection);
 	}
 	if (!session) {
 		nopal_problems_add(problems, NULL, 0, NULL,
@@ -112,7 +118,40 @@ struct nopal_connection *nopal_dial(const char *config, const char *address,
 	hub = nopal__blocking_hub_new(plan, &local, problems);
 	if (!hub)
 		return NULL;
-	connection = dial_open(hub, &peer, problems);
+	connection = dial_open(hub, &peer, nopal_session_open, problems);
+	return connection ? dial_wait(connection, timeout_ns, problems) : NULL;
+}
+
+static bool can_meet(struct nopal_plan *plan, struct nopal_problems *problems)
+{
+	if (nopal_plan_can_meet(plan))
+		return true;
+	nopal_problems_add(problems, nopal_plan_name(plan), 0,
+			   "take one with virtual_circuit and one destination",
+			   "nobody can meet a peer with this composition");
+	nopal_plan_unref(plan);
+	return false;
+}
+
+struct nopal_connection *nopal_meet(const char *config, const char *local,
+				    const char *peer, int64_t timeout_ns,
+				    struct nopal_problems *problems)
+{
+	struct nopal_address here, there;
+	struct nopal_connection *connection;
+	struct nopal_plan *plan;
+	struct blocking_hub *hub;
+
+	if (nopal_address_parse(local, &here, problems) ||
+	    nopal_address_parse(peer, &there, problems))
+		return NULL;
+	plan = nopal_plan_load(config, NULL, problems);
+	if (!plan || !can_meet(plan, problems))
+		return NULL;
+	hub = nopal__blocking_hub_new(plan, &here, problems);
+	if (!hub)
+		return NULL;
+	connection = dial_open(hub, &there, nopal_rendezvous_open, problems);
 	return connection ? dial_wait(connection, timeout_ns, problems) : NULL;
 }
 

@@ -99,11 +99,11 @@ static void begin(const char *config, uint64_t seed, int first)
 	meet_open(first);
 }
 
+/* A bit for who stays the opener, and one for who gives way. */
+static unsigned attacked;
+
 /* The same seed gives the same ids, nonces and keys: what was said in another world
  * is for this one's sessions.  Both kinds of side, and both of each kind. */
-static unsigned
-	attacked; /* a bit for who stays the opener, and who gives way */
-
 static void attack(const char *config, uint64_t seed, int to, bool met)
 {
 	static struct meet_side from;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recv_incoming.h -- one session of `nopal recv`: of recv_session.c, and of
+ * recv_end.c, which says how it ended.
+ */
+#ifndef NOPAL_RECV_INCOMING_H
+#define NOPAL_RECV_INCOMING_H
+
+#include "recv_session.h"
+#include "transfer.h"
+
+enum recv_state {
+	RECV_IDLE,
+	RECV_CHECKING,
+	RECV_ANSWERED,
+	RECV_TAKING,
+	RECV_COMMITTING
+};
+
+/* Of a file of which others have the rest: it is synced, and then said. */
+enum recv_share {
+	RECV_WHOLE,
+	RECV_SHARE_ASKED,
+	RECV_SHARE_SAVING,
+	RECV_SHARED
+};
+
+/* One session. */
+struct incoming {
+	struct receiver *receiver;
+	struct incoming *next;
+	struct transfer_outbox out;
+	enum recv_state state;
+	struct part *part;
+	struct transfer_note offer;
+	enum recv_share share;
+	bool end_known;
+	uint64_t end_size, end_hash;
+	struct progress_file file;
+	struct loop_event *step, *job;
+	int64_t heard_ns, saved_ns;
+	unsigned files_good, files_bad;
+	char error[TRANSFER_TEXT_ROOM];
+};
+
+/* Where the composition tells no end, what is done has ended well. */
+int recv_end_of(const struct incoming *incoming, int end);
+void recv_end_say(struct incoming *incoming, int end, const char *text);
+/* It was the one that met its sender: nobody else comes. */
+void recv_end_meeting(const struct incoming *incoming, int end);
+
+#endif
