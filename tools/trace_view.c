@@ -74,8 +74,9 @@ static void trace_view_begin(struct trace_view *view,
 {
 	struct trace_session *other;
 
-	/* The layers of a stack begin one by one: the first tells. */
-	if (session->begun)
+	/* The layers of a stack begin one by one: the first tells, until it
+	 * gives way to a peer that it meets. */
+	if (session->begun && session->opener == (record->b & 1))
 		return;
 	session->begun = true;
 	session->plan = record->number;

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <unistd.h>
+
 #include "meeting.h"
 
 static const char CIRCUIT[] =
@@ -174,6 +176,49 @@ static void test_who_closes_early_may_come_again(void **state)
 	meet_open(1);
 	meet_run(NOPAL_SECOND);
 	assert_int_equal(meet.side[0].opened, 1);
+	meet_end();
+}
+
+/* The roles in a trace, last word of each session. */
+static void test_a_trace_says_who_gives_way(void **state)
+{
+	char path[] = "/tmp/nopal-meet-XXXXXX";
+	struct nopal_trace_reader *reader;
+	struct nopal_trace_record record;
+	struct nopal_problems problems;
+	uint64_t role[2] = { 0 }, id[2], peer_id[2];
+	unsigned records = 0;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	assert_int_equal(
+		nopal_trace_start(meet.world, path, NOPAL_TRACE_PACKETS), 0);
+	for (int i = 0; i < 2; i++)
+		meet_open(i);
+	meet_run(NOPAL_SECOND);
+	assert_int_equal(nopal_trace_stop(meet.world), 0);
+	for (int i = 0; i < 2; i++) {
+		id[i] = nopal_session_id(meet.side[i].session);
+		peer_id[!i] = id[i];
+	}
+	nopal_problems_init(&problems);
+	reader = nopal_trace_open(path, &problems);
+	assert_non_null(reader);
+	while (nopal_trace_next(reader, &record) == 1)
+		if (record.what == NOPAL_TRACED_SESSION) {
+			role[record.session == id[1]] = record.b;
+			records++;
+		}
+	nopal_trace_close(reader);
+	nopal_problems_fini(&problems);
+	unlink(path);
+	assert_int_equal(records, 3);
+	for (int i = 0; i < 2; i++)
+		assert_true(role[i] ==
+			    (meet.side[i].opener ? 1 : peer_id[i] << 32));
 	meet_end();
 }
 
@@ -488,6 +533,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_sent_early_waits),
 		cmocka_unit_test(test_one_at_a_time),
 		cmocka_unit_test(test_who_closes_early_may_come_again),
+		cmocka_unit_test(test_a_trace_says_who_gives_way),
 		cmocka_unit_test(test_a_request_byte_by_byte),
 		cmocka_unit_test(test_nobody_there_is_bounded),
 		cmocka_unit_test(test_what_cannot_meet_is_refused),
