@@ -57,6 +57,11 @@ static void say_on(struct nopal_session *with, struct meet_side *stream,
 	assert_int_equal(nopal_send(stream->session, text, strlen(text), 0), 0);
 }
 
+static uint32_t id_of(const struct meet_side *stream)
+{
+	return nopal__stack_bottom(nopal__core(stream->session))->stream;
+}
+
 /* The first streams are one; each further one is of who opened it, before the two
  * have met as after. */
 static void streams_meet(const char *config, uint64_t seed)
@@ -79,6 +84,9 @@ static void streams_meet(const char *config, uint64_t seed)
 		assert_int_equal(takes[i], 1);
 		assert_string_equal(taken[i][0].text, "early");
 		say_on(meet.side[i].session, &late[i], "late");
+		assert_int_equal(id_of(&early[i]), meet.side[i].opener ? 2 : 1);
+		assert_int_equal(id_of(&late[i]), meet.side[i].opener ? 4 : 3);
+		assert_int_equal(id_of(&meet.side[i]), 0);
 	}
 	meet_expect_talk();
 	meet_run(5 * NOPAL_SECOND);
@@ -152,12 +160,38 @@ static void test_a_first_stream_may_end_early(void **state)
 	}
 }
 
+/* What is on its way to a first stream that ended opens no other one. */
+static void test_a_first_stream_is_there_once(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		memset(takes, 0, sizeof(takes));
+		meet_begin(STREAMED, STREAMED, "delay 10ms", seed);
+		for (int i = 0; i < 2; i++)
+			open_as_stream(i, true);
+		meet_run(NOPAL_SECOND);
+		for (int i = 0; i < 2; i++) {
+			static struct meet_side more[2];
+
+			say_on(meet.side[i].session, &more[i], "stays");
+			meet_say(i, "on its way");
+		}
+		for (int i = 0; i < 2; i++)
+			nopal_session_abort(meet.side[i].session, "enough");
+		meet_run(5 * NOPAL_SECOND);
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(takes[i], 1);
+		meet_end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_streams_are_one),
 		cmocka_unit_test(test_who_takes_no_streams_gets_none),
 		cmocka_unit_test(test_a_first_stream_may_end_early),
+		cmocka_unit_test(test_a_first_stream_is_there_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

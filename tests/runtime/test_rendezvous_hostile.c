@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is not the peer: nothing that is forged, repeated or mirrored takes a session
+ * that waits for its peer, or makes it say more than it was told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "meeting.h"
+
+static const char CIRCUIT[] =
+	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
+
+static struct meet_forged forged_for(int to)
+{
+	return (struct meet_forged){
+		.fingerprint = nopal_plan_fingerprint(meet.side[to].plan),
+		.id = 77,
+		.nonce = UINT64_MAX,
+		.length = 1200,
+	};
+}
+
+static void test_a_third_party_takes_nothing(void **state)
+{
+	struct nopal_address stranger;
+
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(1);
+	for (int i = 0; i < 100; i++) {
+		struct meet_forged forged = forged_for(1);
+		uint32_t before = meet.side[1].out;
+
+		/* another port, and another host */
+		nopal_sim_address(i % 2 ? 0 : 5, (uint16_t)(MEET_PORT + 5 + i),
+				  &stranger);
+		forged.cookie_given = i % 3 == 0;
+		meet_forge(1, &stranger, &forged);
+		assert_int_equal(meet.side[1].out, before);
+	}
+	assert_int_equal(meet_sessions(1), 1);
+	meet_open(0);
+	meet_run(NOPAL_SECOND);
+	meet_expect_one_session();
+	meet_end();
+}
+
+/* With the peer's own address, but without what was sent there. */
+static void test_a_forged_request_takes_nothing(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(1);
+	for (uint64_t i = 0; i < 100; i++) {
+		struct meet_forged forged = forged_for(1);
+
+		forged.id = (uint32_t)(100 + i);
+		forged.cookie_given = i & 1;
+		forged.cookie = i * UINT64_C(0x9e3779b97f4a7c15);
+		meet_forge(1, &meet.side[0].at, &forged);
+	}
+	assert_int_equal(meet.side[1].opened, 0);
+	assert_true(nopal_session_is_opener(meet.side[1].session));
+	meet_open(0);
+	meet_run(NOPAL_SECOND);
+	meet_expect_one_session();
+	meet_expect_talk();
+	meet_end();
+}
+
+/* What made a session once makes no other one, however soon it comes again. */
+static void test_a_replay_takes_nothing(void **state)
+{
+	static struct meet_side first;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		int gave_way;
+
+		meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", seed);
+		meet_open(0);
+		meet_open(1);
+		meet_run(NOPAL_SECOND);
+		meet_expect_one_session();
+		gave_way = meet.side[0].opener;
+		first = meet.side[!gave_way];
+		meet_expect_good_end();
+		meet_open(gave_way);
+		for (uint32_t i = 0; i < first.out; i++)
+			nopal_sim_inject(meet.world,
+					 meet.side[gave_way].endpoint,
+					 &first.at, first.sent[i].bytes,
+					 first.sent[i].length);
+		meet_run(200 * NOPAL_MILLISECOND);
+		assert_int_equal(meet.side[gave_way].opened, 1);
+		assert_true(
+			nopal_session_is_opener(meet.side[gave_way].session));
+		meet_open(!gave_way);
+		meet_run(NOPAL_SECOND);
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(meet.side[i].opened, 2);
+		meet_end();
+	}
+}
+
+/* Bytes that leave never exceed those that were forged. */
+static void test_nothing_is_amplified(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(1);
+	meet_run(600 * NOPAL_MILLISECOND);
+	for (size_t length = 24; length <= 1200; length += 7) {
+		struct meet_forged forged = forged_for(1);
+		uint64_t before = meet.side[1].bytes_out;
+
+		forged.nonce = length & 1 ? UINT64_MAX : 1;
+		forged.length = length;
+		if (length % 5 == 0)
+			forged.fingerprint ^= 1;
+		meet_forge(1, &meet.side[0].at, &forged);
+		assert_true(meet.side[1].bytes_out - before <= length);
+	}
+	assert_int_equal(meet.side[1].ended, 0);
+	meet_end();
+}
+
+/* Who hears of its peer asks at once, but no more often than by itself. */
+static void test_hearing_makes_nobody_talkative(void **state)
+{
+	uint32_t before;
+
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(1);
+	meet_run(600 * NOPAL_MILLISECOND);
+	before = meet.side[1].out;
+	for (uint32_t i = 0; i < 100; i++) {
+		struct meet_forged forged = forged_for(1);
+
+		forged.nonce = i;
+		meet_forge(1, &meet.side[0].at, &forged);
+		meet_run(NOPAL_MILLISECOND);
+	}
+	assert_int_equal(meet.side[1].out, before + 1);
+	meet_end();
+}
+
+/* Our own request comes back: both draw anew, and a meeting of equals follows. */
+static void test_equal_nonces_are_drawn_anew(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT,
+		   "fwd: delay 10ms loss mask 0x1 rev: delay 10ms loss mask "
+		   "0x1",
+		   1);
+	meet_open(0);
+	meet_open(1);
+	meet_circuit(1)->connect.nonce = meet_circuit(0)->connect.nonce;
+	meet_run(NOPAL_SECOND);
+	meet_expect_one_session();
+	meet_expect_talk();
+	meet_end();
+}
+
+static void test_a_mirror_is_no_peer(void **state)
+{
+	(void)state;
+	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
+	meet_open(0);
+	for (uint32_t i = 0; i < 40; i++) {
+		const struct meet_datagram *own =
+			&meet.side[0].sent[meet.side[0].out - 1];
+
+		nopal_sim_inject(meet.world, meet.side[0].endpoint,
+				 &meet.side[1].at, own->bytes, own->length);
+		meet_run(100 * NOPAL_MILLISECOND);
+	}
+	assert_int_equal(meet.side[0].opened, 0);
+	assert_true(meet.side[0].out < 40);
+	meet_open(1);
+	meet_run(2 * NOPAL_SECOND);
+	meet_expect_one_session();
+	meet_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_third_party_takes_nothing),
+		cmocka_unit_test(test_a_forged_request_takes_nothing),
+		cmocka_unit_test(test_a_replay_takes_nothing),
+		cmocka_unit_test(test_nothing_is_amplified),
+		cmocka_unit_test(test_hearing_makes_nobody_talkative),
+		cmocka_unit_test(test_equal_nonces_are_drawn_anew),
+		cmocka_unit_test(test_a_mirror_is_no_peer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
