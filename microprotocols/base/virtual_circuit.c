@@ -75,7 +75,8 @@ static void virtual_circuit_repeat_opening(struct nopal_session *session,
 	int64_t again_ns;
 
 	self->opening_sends++;
-	self->asked_ns = session->now_ns;
+	if (nopal_session_meets(session))
+		self->asked_ns = session->now_ns;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
 		virtual_circuit_send_connect(session, part);
 	else if (self->state == VIRTUAL_CIRCUIT_TELLING)
@@ -127,7 +128,9 @@ virtual_circuit_on_open_session(struct nopal_session *session,
 		self->connect.nonce = nopal_random(session);
 		self->connect.initial = initial;
 		self->state = VIRTUAL_CIRCUIT_ASKING;
-		self->meet_until_ns = session->now_ns + set->rendezvous_ns;
+		if (nopal_session_meets(session))
+			self->meet_until_ns =
+				session->now_ns + set->rendezvous_ns;
 	}
 	virtual_circuit_repeat_opening(session, part);
 	return NOPAL_CONTINUE;
@@ -225,6 +228,7 @@ static void virtual_circuit_confirmed(struct nopal_session *session,
 	struct virtual_circuit *self = nopal_state(session, part);
 
 	self->state = VIRTUAL_CIRCUIT_OPEN;
+	self->asked_ns = self->meet_until_ns = 0; /* rests in fewer bytes */
 	nopal_timer_stop(session, part, VIRTUAL_CIRCUIT_OPENING);
 }
 

@@ -42,8 +42,9 @@ struct virtual_circuit {
 	bool close_acked;		  /* and the peer has it */
 	bool peer_closed;
 	uint32_t opening_sends, closing_sends, cookies;
+	/* where the peer is to open, too, until it has: */
 	int64_t asked_ns;      /* the last request */
-	int64_t meet_until_ns; /* where the peer is to open, too */
+	int64_t meet_until_ns; /* how long to wait for the peer */
 };
 
 static inline int64_t

@@ -185,6 +185,38 @@ static void test_a_first_stream_is_there_once(void **state)
 	}
 }
 
+/* A shared flow that met takes others, at either side. */
+static void test_sessions_join_a_flow_that_met(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		static struct meet_side more[2];
+
+		memset(more, 0, sizeof(more));
+		memset(takes, 0, sizeof(takes));
+		meet_begin(SHARED, SHARED, "delay 10ms", seed);
+		for (int i = 0; i < 2; i++)
+			open_as_stream(i, true);
+		for (int i = 0; i < 2; i++) {
+			if (i) /* one joins before, and one after */
+				meet_run(NOPAL_SECOND);
+			more[i].session = nopal_session_open(
+				meet.side[i].endpoint, meet.side[i].plan,
+				&meet.side[!i].at, &meet_callbacks, &more[i]);
+			assert_int_equal(
+				nopal_send(more[i].session, "joined", 6, 0), 0);
+		}
+		meet_run(NOPAL_SECOND);
+		meet_expect_talk();
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(more[i].opened, 1);
+			assert_int_equal(takes[i], 1);
+			assert_string_equal(taken[i][0].text, "joined");
+		}
+		meet_end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +224,7 @@ int main(void)
 		cmocka_unit_test(test_who_takes_no_streams_gets_none),
 		cmocka_unit_test(test_a_first_stream_may_end_early),
 		cmocka_unit_test(test_a_first_stream_is_there_once),
+		cmocka_unit_test(test_sessions_join_a_flow_that_met),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
