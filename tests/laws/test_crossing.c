@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
+
 #include "aead_crypto.h"
 #include "meeting.h"
 
@@ -145,12 +147,79 @@ static void test_what_is_doubled_and_overtaken(void **state)
 	assert_true(tally.of_opener[0] && tally.of_opener[1]);
 }
 
+/* Whatever else a composition has.  Those without a promise may lose the words. */
+static void ship_meets(const char *name, int64_t after_ns)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "extends = \"%s\"\n", name);
+	meet_begin(text, text, "delay 10ms 5ms loss 5% duplicate 5%", 7);
+	meet_open(0);
+	if (after_ns)
+		meet_run(after_ns);
+	meet_open(1);
+	meet_run(10 * NOPAL_SECOND);
+	for (int i = 0; i < 2; i++) {
+		if (!meet.side[i].session || meet.side[i].opened != 1)
+			fail_msg("%s: %s", name, meet.side[i].end_text);
+		if (nopal_plan_provides(meet.side[i].plan, "reliability"))
+			meet_say(i, "hello");
+	}
+	meet_run(10 * NOPAL_SECOND);
+	assert_int_equal(meet.side[0].opener, !meet.side[1].opener);
+	for (int i = 0; i < 2; i++)
+		if (nopal_plan_provides(meet.side[i].plan, "reliability"))
+			assert_string_equal(meet.side[i].text, "hello");
+	meet_end();
+}
+
+static bool ship_can_meet(const char *name)
+{
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+	bool can;
+
+	nopal_problems_init(&problems);
+	plan = nopal_plan_load(name, NULL, &problems);
+	can = plan && nopal_plan_can_meet(plan);
+	nopal_plan_unref(plan);
+	nopal_problems_fini(&problems);
+	return can;
+}
+
+static void test_every_shipped_composition(void **state)
+{
+	DIR *folder = opendir(NOPAL_SOURCE_ROOT "/configs");
+	const struct dirent *entry;
+	unsigned met = 0;
+
+	(void)state;
+	assert_non_null(folder);
+	while ((entry = readdir(folder))) {
+		const char *dot = strrchr(entry->d_name, '.');
+		char name[64];
+
+		if (!dot || strcmp(dot, ".conf") != 0)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(dot - entry->d_name),
+			 entry->d_name);
+		if (!ship_can_meet(name))
+			continue;
+		ship_meets(name, 0);
+		ship_meets(name, NOPAL_SECOND);
+		met++;
+	}
+	closedir(folder);
+	assert_true(met > 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_subset_of_the_first_is_lost),
 		cmocka_unit_test(test_every_subset_with_keys),
 		cmocka_unit_test(test_what_is_doubled_and_overtaken),
+		cmocka_unit_test(test_every_shipped_composition),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
