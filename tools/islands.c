@@ -7,6 +7,19 @@
 
 #include "islands.h"
 
+/* What was between this one and the next is there now? */
+static void islands_join(struct islands *islands, size_t at)
+{
+	struct island *list = islands->list;
+
+	if (at + 1 == islands->count || list[at].end < list[at + 1].from)
+		return;
+	list[at].end = list[at + 1].end;
+	islands->count--;
+	memmove(&list[at + 1], &list[at + 2],
+		(islands->count - at - 1) * sizeof(*list));
+}
+
 bool islands_add(struct islands *islands, uint64_t from, uint64_t end)
 {
 	struct island *list = islands->list;
@@ -19,6 +32,11 @@ bool islands_add(struct islands *islands, uint64_t from, uint64_t end)
 		return false;
 	if (at > 0 && list[at - 1].end == from) {
 		list[at - 1].end = end;
+		islands_join(islands, at - 1);
+		return true;
+	}
+	if (at < islands->count && list[at].from == end) {
+		list[at].from = from;
 		return true;
 	}
 	if (islands->count == ISLANDS_MOST)

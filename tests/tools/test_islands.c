@@ -35,6 +35,24 @@ static void test_neighbours_join(void **state)
 	assert_int_equal(islands.list[0].from, 10);
 }
 
+/* Every second one, and then those between: as many as there are gaps. */
+static void test_what_touches_both_sides_makes_one(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < ISLANDS_MOST; i++)
+		assert_true(islands_add(&islands, 20 * i, 20 * i + 10));
+	for (uint64_t i = ISLANDS_MOST - 1; i-- > 0;) {
+		assert_true(islands_add(&islands, 20 * i + 10, 20 * i + 20));
+		assert_int_equal(islands.count, i + 1);
+	}
+	assert_int_equal(islands.list[0].end, 20 * ISLANDS_MOST - 10);
+	assert_true(islands_add(&islands, 20 * ISLANDS_MOST - 5,
+				20 * ISLANDS_MOST));
+	assert_true(islands_add(&islands, 20 * ISLANDS_MOST - 8,
+				20 * ISLANDS_MOST - 5));
+	assert_int_equal(islands.count, 2);
+}
+
 static void test_overlaps_are_refused(void **state)
 {
 	(void)state;
@@ -118,6 +136,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		NONE(test_neighbours_join),
+		NONE(test_what_touches_both_sides_makes_one),
 		NONE(test_overlaps_are_refused),
 		NONE(test_they_are_bounded),
 		NONE(test_as_a_map_would),
