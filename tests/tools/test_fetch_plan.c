@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_fetch_plan -- parts of a file from several servers, in a time of its own:
+ * servers with a rate and a round trip, that die, fall silent, and come back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "fetch_plan.h"
+
+enum {
+	MOST = 8,
+	PART = 32 << 10,
+	QUEUE = FETCH_WINDOW_MOST,
+	MBIT = 1000000 / 8,
+	ROUNDS = 400,
+	RATES = 4,
+};
+#define MS	((int64_t)1000000)
+#define SECOND	(1000 * MS)
+#define FOREVER (1000 * SECOND)
+
+/* One server: what it was asked for leaves in order, at its rate. */
+struct server {
+	uint64_t rate; /* bytes a second */
+	int64_t round_ns;
+	int64_t from_ns, until_ns; /* it is known as there; and it is silent */
+	int64_t known_ns;	   /* when its end is known; 0: it is not */
+	int64_t back_ns;	   /* it goes on; 0: it does not */
+	bool joined;
+	struct {
+		struct island range;
+		int64_t due_ns;
+	} queue[QUEUE];
+	unsigned count, most; /* under way, and most at once */
+	int64_t busy_ns;
+	uint64_t gave, twice;
+};
+
+static struct network {
+	struct fetch_plan plan;
+	struct server server[MOST];
+	unsigned count;
+	uint64_t size, from;
+	uint8_t *have;	      /* by part: how often it was new */
+	struct islands apart; /* as a file on disk has them */
+	uint64_t whole;
+	int64_t now_ns;
+} net;
+
+/* ------------------------------------------------------------------- the network */
+
+static void open_network(uint64_t size, uint64_t from, unsigned count)
+{
+	memset(&net, 0, sizeof(net));
+	net.size = size;
+	net.from = net.whole = from;
+	net.count = count;
+	net.have = calloc(size / PART + 2, 1);
+	assert_true(fetch_plan_init(&net.plan, from, size, PART, count));
+	for (unsigned i = 0; i < count; i++)
+		net.server[i] = (struct server){ .rate = 10 * MBIT,
+						 .round_ns = 20 * MS,
+						 .until_ns = FOREVER };
+}
+
+static void close_network(void)
+{
+	fetch_plan_fini(&net.plan);
+	free(net.have);
+}
+
+static bool is_up(const struct server *server)
+{
+	return (net.now_ns >= server->from_ns &&
+		net.now_ns < server->until_ns) ||
+	       (server->back_ns && net.now_ns >= server->back_ns);
+}
+
+static void ask(unsigned index)
+{
+	struct server *server = &net.server[index];
+	struct island range;
+
+	while (fetch_plan_ask(&net.plan, index, net.now_ns, &range)) {
+		int64_t begin_ns = net.now_ns + server->round_ns / 2;
+
+		assert_true(server->count < QUEUE);
+		if (server->busy_ns > begin_ns)
+			begin_ns = server->busy_ns;
+		server->busy_ns =
+			begin_ns + (int64_t)((range.end - range.from) *
+					     (uint64_t)SECOND / server->rate);
+		server->queue[server->count].range = range;
+		server->queue[server->count++].due_ns =
+			server->busy_ns + server->round_ns / 2;
+		if (server->count > server->most)
+			server->most = server->count;
+	}
+}
+
+static void keep(const struct island *range)
+{
+	struct islands *apart = &net.apart;
+
+	assert_true(islands_add(apart, range->from, range->end));
+	if (apart->list[0].from != net.whole)
+		return;
+	net.whole = apart->list[0].end;
+	islands_drop_first(apart);
+}
+
+static void take(unsigned index, const struct island *range)
+{
+	struct server *server = &net.server[index];
+	uint64_t part = (range->from - net.from) / PART;
+
+	switch (fetch_plan_came(&net.plan, index, range->from,
+				range->end - range->from, net.now_ns)) {
+	case FETCH_NEW:
+		net.have[part]++;
+		keep(range);
+		server->gave += range->end - range->from;
+		break;
+	case FETCH_TWICE:
+		assert_int_equal(net.have[part], 1);
+		server->twice += range->end - range->from;
+		break;
+	case FETCH_UNASKED:
+		fail_msg("what it was asked for is not known any more");
+	}
+}
+
+static void bring(unsigned index)
+{
+	struct server *server = &net.server[index];
+	unsigned done = 0;
+
+	while (done < server->count && server->queue[done].due_ns <= net.now_ns)
+		take(index, &server->queue[done++].range);
+	server->count -= done;
+	memmove(server->queue, server->queue + done,
+		server->count * sizeof(server->queue[0]));
+}
+
+static void step_server(unsigned index)
+{
+	struct server *server = &net.server[index];
+
+	if (!server->joined && is_up(server) && !server->known_ns) {
+		fetch_plan_join(&net.plan, index);
+		server->joined = true;
+	}
+	if (server->joined && server->known_ns &&
+	    net.now_ns >= server->known_ns) {
+		fetch_plan_leave(&net.plan, index);
+		server->joined = false;
+		server->count = 0;
+	}
+	if (server->joined && is_up(server))
+		bring(index);
+	if (server->joined)
+		ask(index);
+}
+
+/* How long it takes; FOREVER: nothing goes on. */
+static int64_t run(int64_t limit_ns)
+{
+	while (!fetch_plan_is_whole(&net.plan)) {
+		for (unsigned i = 0; i < net.count; i++)
+			step_server(i);
+		fetch_plan_look(&net.plan, net.now_ns);
+		net.now_ns += MS;
+		if (net.now_ns > limit_ns)
+			return FOREVER;
+	}
+	return net.now_ns;
+}
+
+static void has_all_once(void)
+{
+	uint64_t parts = (net.size - net.from + PART - 1) / PART;
+
+	for (uint64_t i = 0; i < parts; i++)
+		assert_int_equal(net.have[i], 1);
+	assert_int_equal(net.whole, net.size);
+}
+
+/* All servers together, without a pause. */
+static int64_t at_best(void)
+{
+	uint64_t rate = 0;
+
+	for (unsigned i = 0; i < net.count; i++)
+		rate += net.server[i].rate;
+	return (int64_t)((net.size - net.from) * 1000 / rate) * MS;
+}
+
+/* -------------------------------------------------------------------------- tests */
+
+static int64_t with_rates(uint64_t size, const unsigned *mbit, unsigned count)
+{
+	int64_t took_ns;
+
+	open_network(size, 0, count);
+	for (unsigned i = 0; i < count; i++)
+		net.server[i].rate = (uint64_t)mbit[i] * MBIT;
+	took_ns = run(FOREVER);
+	has_all_once();
+	assert_in_range(took_ns, at_best(), FOREVER - 1);
+	for (unsigned i = 0; i < count; i++)
+		assert_true(net.server[i].gave > 0);
+	return took_ns;
+}
+
+static void test_three_are_as_fast_as_their_sum(void **state)
+{
+	static const unsigned all[] = { 5, 10, 20 };
+	int64_t three_ns = with_rates(20 << 20, all, 3), best_ns = at_best();
+
+	(void)state;
+	/* but for the first round trips and the last parts */
+	assert_true(three_ns < best_ns + best_ns / 20 + 200 * MS);
+	close_network();
+	assert_true(three_ns * 3 < with_rates(20 << 20, all + 2, 1) * 2);
+	close_network();
+}
+
+static void test_the_slowest_does_not_set_the_end(void **state)
+{
+	static const unsigned fast[] = { 50 };
+	int64_t alone_ns = with_rates(8 << 20, fast, 1), both_ns;
+
+	(void)state;
+	close_network();
+	open_network(8 << 20, 0, 2);
+	net.server[0].rate = 50 * MBIT;
+	net.server[1].rate = 8000; /* 4 s a part */
+	both_ns = run(FOREVER);
+	has_all_once();
+	assert_true(both_ns < alone_ns + 50 * MS);
+	assert_true(net.server[1].most <= 2);
+	close_network();
+}
+
+/* What waits for a server is what it brings in a round trip and a little more. */
+static void test_each_holds_what_it_delivers(void **state)
+{
+	static const struct {
+		unsigned mbit;
+		int64_t round_ms;
+	} cases[] = {
+		{ 1, 10 }, { 10, 10 }, { 100, 10 }, { 100, 100 }, { 20, 400 }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct server *one = &net.server[0];
+		uint64_t round_bytes, held;
+		int64_t took_ns;
+
+		open_network((uint64_t)cases[i].mbit << 20, 0, 1);
+		one->rate = (uint64_t)cases[i].mbit * MBIT;
+		one->round_ns = cases[i].round_ms * MS;
+		took_ns = run(FOREVER);
+		has_all_once();
+		round_bytes = one->rate * (uint64_t)cases[i].round_ms / 1000;
+		held = (uint64_t)one->most * PART;
+		/* no round trip is idle but those of the beginning */
+		assert_true(took_ns <
+			    at_best() + at_best() / 50 + 8 * one->round_ns);
+		assert_true(held <= 2 * round_bytes + one->rate / 4 + 3 * PART);
+		close_network();
+	}
+}
+
+static void test_two_of_three_die(void **state)
+{
+	(void)state;
+	for (int known = 0; known < 2; known++) {
+		open_network(10 << 20, 0, 3);
+		net.server[0].rate = 20 * MBIT;
+		net.server[0].until_ns = SECOND;
+		net.server[1].rate = 10 * MBIT;
+		net.server[1].until_ns = 1500 * MS;
+		net.server[2].rate = 5 * MBIT;
+		if (known) {
+			net.server[0].known_ns = SECOND;
+			net.server[1].known_ns = 1500 * MS;
+		}
+		assert_true(run(FOREVER) < FOREVER);
+		has_all_once();
+		close_network();
+	}
+}
+
+/* Nobody is left for what is missing; then one comes. */
+static void test_all_die_and_one_comes_late(void **state)
+{
+	(void)state;
+	open_network(4 << 20, 0, 2);
+	net.server[0].until_ns = SECOND;
+	net.server[0].known_ns = 2 * SECOND;
+	net.server[1].from_ns = 5 * SECOND;
+	assert_true(run(4 * SECOND) == FOREVER);
+	assert_false(fetch_plan_is_whole(&net.plan));
+	assert_true(run(FOREVER) < FOREVER);
+	has_all_once();
+	close_network();
+}
+
+/* It owes parts while others bring them; then it brings them, too. */
+static void test_a_silent_one_comes_back(void **state)
+{
+	(void)state;
+	open_network(20 << 20, 0, 2);
+	net.server[1].until_ns = SECOND;
+	net.server[1].back_ns = 4 * SECOND;
+	assert_true(run(FOREVER) < FOREVER);
+	has_all_once();
+	assert_true(net.server[1].twice > 0);
+	assert_true(net.server[1].gave > 4 << 20);
+	close_network();
+}
+
+static void test_it_goes_on_from_somewhere(void **state)
+{
+	(void)state;
+	open_network((1 << 20) + 777, 12345, 2);
+	assert_true(run(FOREVER) < FOREVER);
+	has_all_once();
+	assert_int_equal(net.server[0].gave + net.server[1].gave,
+			 (1 << 20) + 777 - 12345);
+	close_network();
+	open_network(5000, 5000, 1); /* all of it is there */
+	assert_true(fetch_plan_is_whole(&net.plan));
+	close_network();
+}
+
+static void test_what_nobody_asked_for_is_told(void **state)
+{
+	struct island range;
+
+	(void)state;
+	open_network(10 * PART, 0, 2);
+	fetch_plan_join(&net.plan, 0);
+	assert_false(fetch_plan_ask(&net.plan, 1, 0, &range));
+	assert_true(fetch_plan_ask(&net.plan, 0, 0, &range));
+	assert_int_equal(fetch_plan_came(&net.plan, 0, 5 * PART, PART, MS),
+			 FETCH_UNASKED);
+	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART - 1, MS),
+			 FETCH_UNASKED);
+	assert_int_equal(fetch_plan_came(&net.plan, 1, 0, PART, MS),
+			 FETCH_UNASKED);
+	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART, MS), FETCH_NEW);
+	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART, MS),
+			 FETCH_UNASKED);
+	close_network();
+}
+
+/* Whoever is fast, slow, far, late, silent, or dies: all parts come, each counts
+ * once, and no more are apart than a file on disk may have. */
+static void test_whatever_they_are_like(void **state)
+{
+	static const unsigned rates[RATES] = { 1, 8, 40, 300 };
+
+	(void)state;
+	srand(1);
+	for (int round = 0; round < ROUNDS; round++) {
+		open_network((uint64_t)(rand() % (8 << 20)), 0,
+			     1 + (unsigned)rand() % MOST);
+		for (unsigned i = 0; i < net.count; i++) {
+			struct server *one = &net.server[i];
+
+			one->rate = rates[rand() % RATES] * (uint64_t)MBIT;
+			one->round_ns = (1 + rand() % 200) * MS;
+			one->from_ns = rand() % 4 ? 0 : rand() % 3000 * MS;
+			if (i > 0 && rand() % 2)
+				one->until_ns = rand() % 3000 * MS;
+			if (i > 0 && rand() % 2)
+				one->known_ns =
+					one->until_ns + rand() % 4000 * MS;
+			else if (rand() % 2)
+				one->back_ns =
+					one->until_ns + rand() % 4000 * MS;
+		}
+		assert_true(run(FOREVER) < FOREVER);
+		has_all_once();
+		close_network();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_three_are_as_fast_as_their_sum),
+		cmocka_unit_test(test_the_slowest_does_not_set_the_end),
+		cmocka_unit_test(test_each_holds_what_it_delivers),
+		cmocka_unit_test(test_two_of_three_die),
+		cmocka_unit_test(test_all_die_and_one_comes_late),
+		cmocka_unit_test(test_a_silent_one_comes_back),
+		cmocka_unit_test(test_it_goes_on_from_somewhere),
+		cmocka_unit_test(test_what_nobody_asked_for_is_told),
+		cmocka_unit_test(test_whatever_they_are_like),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
