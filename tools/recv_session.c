@@ -373,6 +373,8 @@ static void recv_on_note(struct incoming *incoming,
 	case TRANSFER_RESULT:
 	case TRANSFER_PING:
 	case TRANSFER_HELD:
+	case TRANSFER_ASK:
+	case TRANSFER_WANT:
 		break;
 	}
 }

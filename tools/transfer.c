@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transfer.c -- notes between `nopal send` and `nopal recv`: their bytes, and
- * what a name may be.  What arrives is hostile until it was decoded: one cursor,
+ * transfer.c -- notes between who sends files and who takes them: their bytes,
+ * and what a name may be.  What arrives is hostile until it was decoded: one cursor,
  * canonical form only, nothing read twice.
  */
 #include <string.h>
@@ -110,6 +110,23 @@ static void transfer_decode_answer(struct cursor *cursor,
 	cursor_text(cursor, note->text);
 }
 
+static void transfer_decode_ask(struct cursor *cursor,
+				struct transfer_note *note)
+{
+	if (cursor_number(cursor, 1) != TRANSFER_VERSION)
+		cursor->bad = true;
+	cursor_text(cursor, note->text);
+}
+
+static void transfer_decode_want(struct cursor *cursor,
+				 struct transfer_note *note)
+{
+	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	if (note->size < 1 || note->size > TRANSFER_CHUNK_BYTES)
+		cursor->bad = true;
+}
+
 static void transfer_decode_rest(struct cursor *cursor,
 				 struct transfer_note *note)
 {
@@ -134,6 +151,12 @@ static void transfer_decode_rest(struct cursor *cursor,
 		break;
 	case TRANSFER_ABORT:
 		cursor_text(cursor, note->text);
+		break;
+	case TRANSFER_ASK:
+		transfer_decode_ask(cursor, note);
+		break;
+	case TRANSFER_WANT:
+		transfer_decode_want(cursor, note);
 		break;
 	case TRANSFER_PING:
 	case TRANSFER_SHARE:
@@ -205,6 +228,14 @@ size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
 		break;
 	case TRANSFER_ABORT:
 		cursor_put_text(&at, note->text);
+		break;
+	case TRANSFER_ASK:
+		cursor_put(&at, TRANSFER_VERSION, 1);
+		cursor_put_text(&at, note->text);
+		break;
+	case TRANSFER_WANT:
+		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
+		cursor_put(&at, note->size, TRANSFER_NUMBER_BYTES);
 		break;
 	case TRANSFER_PING:
 	case TRANSFER_SHARE:

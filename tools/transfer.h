@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transfer.h -- what `nopal send` and `nopal recv` say to each other.
+ * transfer.h -- what `nopal send` and `nopal recv` say to each other, and `nopal
+ * fetch` and `nopal serve`.
  *
  * One message is one note; numbers are big endian.  Every note begins with its
  * type (1 byte) and the file's number in the session (4 bytes), and then:
@@ -15,6 +16,8 @@
  *   PING    nothing: asks the transport whether the peer lives
  *   SHARE   nothing: that was all for you, and others have the rest
  *   HELD    what is on disk here of it: ranges, begin 8 and end 8 each
+ *   ASK     version 1, name (2 + bytes): is it there?
+ *   WANT    offset 8, size 8: these bytes, in one DATA
  *
  *   sender  OFFER ---------> is it here, or begun?
  *                  <-------- ANSWER
@@ -25,6 +28,12 @@
  *           or, where a file is spread over several receivers:
  *           START, DATA... SHARE ->
  *                  <-------- HELD     after a sync; the part is kept
+ *
+ *   who fetches  ASK -------> is there such a file?  (reads it once for its hash)
+ *           <-------- OFFER, END: its size, its hash; or ANSWER: no, and why
+ *           WANT... -------->
+ *           <-------- DATA...
+ *           RESULT ---------> that was all
  *
  * DATA notes carry offsets: a composition must be reliable, and need not be
  * ordered.  Hashes are those of file_hash.h.  The name is a name, never a path.  The id is the hash of name, size
@@ -65,6 +74,8 @@ enum transfer_type {
 	TRANSFER_PING,
 	TRANSFER_SHARE,
 	TRANSFER_HELD,
+	TRANSFER_ASK,
+	TRANSFER_WANT,
 };
 
 enum transfer_verdict {

@@ -38,6 +38,7 @@ struct server {
 	unsigned count, most; /* under way, and most at once */
 	int64_t busy_ns;
 	uint64_t gave, twice;
+	unsigned again; /* asked for what another was asked for */
 };
 
 static struct network {
@@ -89,6 +90,8 @@ static void ask(unsigned index)
 		int64_t begin_ns = net.now_ns + server->round_ns / 2;
 
 		assert_true(server->count < QUEUE);
+		server->again +=
+			net.plan.part[(range.from - net.from) / PART] > 1;
 		if (server->busy_ns > begin_ns)
 			begin_ns = server->busy_ns;
 		server->busy_ns =
@@ -246,6 +249,20 @@ static void test_the_slowest_does_not_set_the_end(void **state)
 	close_network();
 }
 
+/* Nobody is asked again for what it would bring later than who was asked first. */
+static void test_a_slow_one_repeats_no_fast_one(void **state)
+{
+	(void)state;
+	open_network(8 << 20, 0, 2);
+	net.server[0].rate = 50 * MBIT;
+	net.server[1].rate = 2 * MBIT;
+	assert_true(run(FOREVER) < FOREVER);
+	has_all_once();
+	assert_true(net.server[0].again > 0);
+	assert_int_equal(net.server[1].again, 0);
+	close_network();
+}
+
 /* What waits for a server is what it brings in a round trip and a little more. */
 static void test_each_holds_what_it_delivers(void **state)
 {
@@ -398,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_three_are_as_fast_as_their_sum),
 		cmocka_unit_test(test_the_slowest_does_not_set_the_end),
+		cmocka_unit_test(test_a_slow_one_repeats_no_fast_one),
 		cmocka_unit_test(test_each_holds_what_it_delivers),
 		cmocka_unit_test(test_two_of_three_die),
 		cmocka_unit_test(test_all_die_and_one_comes_late),

@@ -35,7 +35,7 @@ static void test_notes_go_round(void **state)
 	uint8_t bytes[TRANSFER_NOTE_LONGEST], again[TRANSFER_NOTE_LONGEST];
 
 	(void)state;
-	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_HELD; type++) {
+	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_WANT; type++) {
 		struct transfer_note note = note_of((enum transfer_type)type),
 				     decoded;
 		size_t length = transfer_encode(&note, bytes);
@@ -54,7 +54,7 @@ static void test_every_prefix_is_refused(void **state)
 	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1];
 
 	(void)state;
-	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_HELD; type++) {
+	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_WANT; type++) {
 		struct transfer_note note = note_of((enum transfer_type)type),
 				     decoded;
 		size_t length = transfer_encode(&note, bytes);
@@ -101,6 +101,29 @@ static void test_hostile_offers_are_refused(void **state)
 	note.id = transfer_id(note.text, note.size, note.mtime_ns);
 	length = transfer_encode(&note, bytes);
 	assert_false(transfer_decode(bytes, length, &decoded));
+}
+
+static void test_wants_are_of_one_part(void **state)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST];
+	struct transfer_note note = note_of(TRANSFER_WANT), decoded;
+	static const uint64_t refused[] = { 0, TRANSFER_CHUNK_BYTES + 1,
+					    UINT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		note.size = refused[i];
+		assert_false(transfer_decode(
+			bytes, transfer_encode(&note, bytes), &decoded));
+	}
+	note.size = TRANSFER_CHUNK_BYTES;
+	assert_true(transfer_decode(bytes, transfer_encode(&note, bytes),
+				    &decoded));
+	assert_int_equal(decoded.size, TRANSFER_CHUNK_BYTES);
+	note = note_of(TRANSFER_ASK);
+	transfer_encode(&note, bytes);
+	bytes[5] = TRANSFER_VERSION + 1;
+	assert_false(transfer_decode(bytes, sizeof(bytes), &decoded));
 }
 
 static void test_verdicts_are_known_ones(void **state)
@@ -206,6 +229,7 @@ int main(void)
 		cmocka_unit_test(test_notes_go_round),
 		cmocka_unit_test(test_every_prefix_is_refused),
 		cmocka_unit_test(test_hostile_offers_are_refused),
+		cmocka_unit_test(test_wants_are_of_one_part),
 		cmocka_unit_test(test_verdicts_are_known_ones),
 		cmocka_unit_test(test_noise_is_canonical_or_refused),
 		cmocka_unit_test(test_ranges_go_round_or_are_refused),
