@@ -167,16 +167,24 @@ bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)
 	return true;
 }
 
-void loop_any_address(const struct nopal_address *peer,
-		      struct nopal_address *local)
+static bool loop_is_mapped(const struct nopal_address *address)
 {
 	static const uint8_t mapped[LOOP_MAPPED_BYTES] = {
 		[10] = 0xff, [11] = 0xff
 	};
 
+	return memcmp(address->ip, mapped, sizeof(mapped)) == 0;
+}
+
+void loop_any_address(const struct nopal_address *peer,
+		      struct nopal_address *local)
+{
+	enum { MAPPED_MARK = 2 };
+
 	memset(local->ip, 0, sizeof(local->ip));
-	if (memcmp(peer->ip, mapped, sizeof(mapped)) == 0)
-		memcpy(local->ip, mapped, sizeof(mapped));
+	if (loop_is_mapped(peer))
+		memset(local->ip + LOOP_MAPPED_BYTES - MAPPED_MARK, UINT8_MAX,
+		       MAPPED_MARK);
 }
 
 struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
@@ -191,6 +199,17 @@ struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
 	endpoint = nopal_endpoint_open(loop_world(loop), &local, &problems);
 	tool_problems(&problems);
 	return endpoint;
+}
+
+/* A socket of IPv6 reaches both. */
+struct nopal_endpoint *loop_endpoint_to_all(struct loop *loop,
+					    const struct nopal_address *peers,
+					    unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!loop_is_mapped(&peers[i]))
+			return loop_endpoint_to(loop, &peers[i]);
+	return loop_endpoint_to(loop, peers);
 }
 
 static void loop_on_event(evutil_socket_t fd, short what, void *user)

@@ -38,6 +38,10 @@ void loop_any_address(const struct nopal_address *peer,
  * it was said why. */
 struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
 					const struct nopal_address *peer);
+/* The same for several, of both families. */
+struct nopal_endpoint *loop_endpoint_to_all(struct loop *loop,
+					    const struct nopal_address *peers,
+					    unsigned count);
 
 enum loop_what { LOOP_TIMER, LOOP_READABLE, LOOP_WRITABLE };
 /* `fd` is -1 for timers.  Events begin stopped. */

@@ -43,6 +43,10 @@ bool part_start(struct part *part, uint64_t offset, char *why);
  * counts.  False: `why`. */
 bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 		size_t count, char *why);
+/* The same with what a message carries behind its first bytes. */
+bool part_write_message(struct part *part, uint64_t offset,
+			const struct nopal_message *message, uint64_t skip,
+			char *why);
 uint64_t part_done_bytes(const struct part *part); /* from the start, whole */
 bool part_is_whole(const struct part *part);
 /* The file was here, identical: nothing is left to do. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <sys/stat.h>
 
+#include "listen.h"
 #include "meet.h"
 #include "microprotocol.h"
 #include "recv_loops.h"
@@ -20,8 +21,6 @@ enum {
 	RECV_FOLDER_MODE = 0777,
 	RECV_DECIMAL = 10,
 };
-#define RECV_DEFAULT_LISTEN "[::]:9000"
-#define RECV_DEFAULT_V4	    "0.0.0.0:9000"
 
 static void recv_say_folder(const char *path)
 {
@@ -54,19 +53,6 @@ static bool recv_folder(const struct tool_call *call,
 	return false;
 }
 
-/* Looked at before anything is opened: a wrong word is the user's. */
-static bool recv_listen_fits(const struct tool_call *call)
-{
-	const char *listen = tool_value(call, "listen");
-	struct nopal_problems problems;
-	struct nopal_address local;
-
-	nopal_problems_init(&problems);
-	if (listen)
-		nopal_address_parse(listen, &local, &problems);
-	return !tool_problems(&problems);
-}
-
 /* A trace is of one loop. */
 static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
 {
@@ -96,35 +82,20 @@ static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
 	return true;
 }
 
-static bool recv_open_at(const struct tool_call *call, struct recv_group *group,
-			 unsigned loops, const char *listen,
+/* What is opened, wherever that is. */
+struct recv_opening {
+	struct recv_group *group;
+	unsigned loops;
+	const char *trace;
+};
+
+static bool recv_open_at(const struct nopal_address *local, void *user,
 			 struct nopal_problems *problems)
 {
-	struct nopal_address local;
+	const struct recv_opening *opening = user;
 
-	return nopal_address_parse(listen, &local, problems) == 0 &&
-	       recv_loops_open(group, loops, &local, tool_value(call, "trace"),
-			       problems);
-}
-
-static bool recv_open(const struct tool_call *call, struct recv_group *group,
-		      unsigned loops)
-{
-	const char *listen = tool_value(call, "listen");
-	struct nopal_problems problems;
-	bool open;
-
-	nopal_problems_init(&problems);
-	open = recv_open_at(call, group, loops,
-			    listen ? listen : RECV_DEFAULT_LISTEN, &problems);
-	if (!open && !listen && problems.errors) { /* without IPv6 */
-		nopal_problems_fini(&problems);
-		nopal_problems_init(&problems);
-		open = recv_open_at(call, group, loops, RECV_DEFAULT_V4,
-				    &problems);
-	}
-	tool_problems(&problems);
-	return open;
+	return recv_loops_open(opening->group, opening->loops, local,
+			       opening->trace, problems);
 }
 
 static void recv_say_where(const struct tool_call *call,
@@ -153,7 +124,10 @@ static void recv_say_where(const struct tool_call *call,
 static enum tool_exit recv_with(const struct tool_call *call,
 				struct recv_group *group, unsigned loops)
 {
-	if (!recv_open(call, group, loops))
+	struct recv_opening opening = { group, loops,
+					tool_value(call, "trace") };
+
+	if (!listen_open(call, recv_open_at, &opening))
 		return TOOL_ENVIRONMENT;
 	recv_say_where(call, group);
 	recv_loops_run(group);
@@ -171,7 +145,7 @@ static enum tool_exit recv_run(const struct tool_call *call)
 	struct nopal_address peer;
 	unsigned loops;
 
-	if (!recv_listen_fits(call) || !recv_loops_fit(call, &loops) ||
+	if (!listen_fits(call) || !recv_loops_fit(call, &loops) ||
 	    (meet && !tool_destination(meet, &peer)))
 		return TOOL_BAD_INPUT;
 	group.meets = meet ? &peer : NULL;
@@ -197,7 +171,7 @@ static const struct tool_option recv_options[] = {
 	  "composition, the same on both sides (default bulk)" },
 	{ "output", 'o', "DIR",
 	  "where files go (default: here); made where missing" },
-	{ "listen", 0, "ADDR:PORT", "UDP port (default [::]:9000)" },
+	LISTEN_OPTION,
 	{ "meet", 0, "HOST:PORT",
 	  "open towards `nopal send --meet`, and take its files alone" },
 	{ "once", 0, NULL, "end after the first session that brought files" },

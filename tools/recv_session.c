@@ -19,13 +19,11 @@
 #include <string.h>
 
 #include "microprotocol.h"
-#include "pieces.h"
 #include "recv_incoming.h"
 #include "recv_loops.h"
 
 enum {
 	RECV_SESSIONS = 64,
-	RECV_PIECES = 1024, /* written at once */
 };
 #define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence */
 #define RECV_SILENT_NS (2 * NOPAL_SECOND) /* then another may take its file */
@@ -284,23 +282,10 @@ static bool recv_write(struct incoming *incoming,
 	uint64_t whole = incoming->state == RECV_TAKING
 				 ? part_done_bytes(incoming->part)
 				 : 0;
-	struct pieces pieces = { .message = message,
-				 .skip = TRANSFER_DATA_HEADER };
-	struct iovec some[RECV_PIECES];
-	uint64_t bytes;
-	size_t count;
+	uint64_t skip = offset < whole ? whole - offset : 0;
 
-	if (offset < whole) {
-		pieces.skip += whole - offset;
-		offset = whole;
-	}
-	while ((count = pieces_next(&pieces, some, RECV_PIECES, &bytes)) > 0) {
-		if (!part_write(incoming->part, offset, some, count,
-				incoming->error))
-			return false;
-		offset += bytes;
-	}
-	return true;
+	return part_write_message(incoming->part, offset + skip, message,
+				  TRANSFER_DATA_HEADER + skip, incoming->error);
 }
 
 static void recv_on_data(struct incoming *incoming,

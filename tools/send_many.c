@@ -263,19 +263,6 @@ static bool send_many_setup(struct many *many, const char *trace)
 	       loop_on_interrupt(loop, send_many_on_interrupt, many);
 }
 
-/* A socket of IPv6 reaches both. */
-static const struct nopal_address *
-send_many_family(const struct nopal_address *peers, unsigned count)
-{
-	static const uint8_t mapped[] = { 0, 0, 0, 0, 0,    0,
-					  0, 0, 0, 0, 0xff, 0xff };
-
-	for (unsigned i = 0; i < count; i++)
-		if (memcmp(peers[i].ip, mapped, sizeof(mapped)) != 0)
-			return &peers[i];
-	return peers;
-}
-
 static bool send_many_room(struct many *many, char *const *names,
 			   const struct nopal_address *peers)
 {
@@ -294,8 +281,7 @@ static bool send_many_room(struct many *many, char *const *names,
 
 static void send_many_run(struct many *many, const struct nopal_address *peers)
 {
-	many->endpoint = loop_endpoint_to(many->loop,
-					  send_many_family(peers, many->count));
+	many->endpoint = loop_endpoint_to_all(many->loop, peers, many->count);
 	if (!many->endpoint) {
 		many->exit = TOOL_ENVIRONMENT;
 		return;

@@ -43,10 +43,17 @@ static void source_name(struct source *source, const char *path)
 
 bool source_open(struct source *source, const char *path, char *why)
 {
+	return source_take(source,
+			   open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path,
+			   why);
+}
+
+bool source_take(struct source *source, int fd, const char *path, char *why)
+{
 	struct stat now;
 
 	source_name(source, path);
-	source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	source->fd = fd;
 	if (source->fd < 0 || fstat(source->fd, &now))
 		return source_wrong(why, path, strerror(errno));
 	if (!S_ISREG(now.st_mode))

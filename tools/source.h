@@ -21,6 +21,8 @@ struct source {
 
 /* False: `why` (TRANSFER_TEXT_ROOM) says what is wrong. */
 bool source_open(struct source *source, const char *path, char *why);
+/* The same of a file that is open, whose descriptor is its own from now on. */
+bool source_take(struct source *source, int fd, const char *path, char *why);
 void source_close(struct source *source);
 /* Reads on; false: `why`. */
 bool source_read(struct source *source, uint8_t *bytes, size_t room,
