@@ -84,9 +84,9 @@ int tool_text_length(const char *text)
 const char *tool_ended_fix(int end)
 {
 	if (end == NOPAL_UNREACHABLE)
-		return "start the listener there first, `nopal recv` or "
-		       "`nopal stream --listen`, on this port, to which UDP "
-		       "must come through";
+		return "start the listener there first, `nopal recv`, `nopal "
+		       "serve` or `nopal stream --listen`, on this port, to "
+		       "which UDP must come through";
 	if (end == NOPAL_REFUSED)
 		return "give both sides the same -c and --set";
 	return NULL;

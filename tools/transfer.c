@@ -385,6 +385,36 @@ const char *transfer_name_refused(const char *name)
 	return NULL;
 }
 
+const char *transfer_path_next(const char **path,
+			       char ret_name[TRANSFER_TEXT_ROOM])
+{
+	size_t length = strcspn(*path, "/");
+
+	snprintf(ret_name, TRANSFER_TEXT_ROOM, "%.*s", (int)length, *path);
+	*path += length;
+	if (**path == '/')
+		(*path)++;
+	else
+		*path = NULL;
+	return ret_name;
+}
+
+const char *transfer_path_refused(const char *path)
+{
+	char name[TRANSFER_TEXT_ROOM];
+
+	if (strlen(path) > TRANSFER_TEXT_LONGEST)
+		return "the name is too long";
+	while (path) {
+		const char *refused =
+			transfer_name_refused(transfer_path_next(&path, name));
+
+		if (refused)
+			return refused;
+	}
+	return NULL;
+}
+
 uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns)
 {
 	uint8_t numbers[2 * TRANSFER_NUMBER_BYTES], *at = numbers;
@@ -402,10 +432,17 @@ uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns)
 
 uint32_t transfer_chunk_bytes(const struct nopal_plan *plan)
 {
+	return transfer_part_bytes(plan, TRANSFER_CHUNK_BYTES);
+}
+
+uint32_t transfer_part_bytes(const struct nopal_plan *plan, uint64_t most)
+{
 	uint64_t limit = nopal_plan_message_limit(plan);
 	uint32_t body = nopal_plan_body_bytes(plan);
 	uint64_t longest = TRANSFER_CHUNK_BYTES;
 
+	if (most < longest)
+		longest = most;
 	if (limit < longest)
 		longest = limit;
 	if (body > 0 && longest > body)

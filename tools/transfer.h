@@ -103,9 +103,16 @@ bool transfer_decode(const uint8_t *bytes, size_t length,
 
 /* Why a name may not be used here; NULL: it may. */
 const char *transfer_name_refused(const char *name);
+/* The same of names with slashes between, below a folder that is served. */
+const char *transfer_path_refused(const char *path);
+/* One name from the beginning of a path, at *path, which goes on behind its slash. */
+const char *transfer_path_next(const char **path,
+			       char ret_name[TRANSFER_TEXT_ROOM]);
 uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns);
-/* Bytes of file in a DATA note that fills its datagrams. */
+/* Bytes of file in a DATA note that fills its datagrams: the longest; or of one
+ * that has at most so many bytes, where that is a datagram. */
 uint32_t transfer_chunk_bytes(const struct nopal_plan *plan);
+uint32_t transfer_part_bytes(const struct nopal_plan *plan, uint64_t most);
 /* Do the two sides of a session of this plan tell each other when it begins and ends?
  * Else it is open at once, and who is done aborts it: that is told, once. */
 bool transfer_plan_tells(const struct nopal_plan *plan);

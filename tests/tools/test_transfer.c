@@ -223,6 +223,32 @@ static void test_names_are_names(void **state)
 	assert_null(transfer_name_refused(longest));
 }
 
+static void test_paths_are_names_between_slashes(void **state)
+{
+	static const char *const refused[] = { "",     "/",	 "/etc/passwd",
+					       "..",   "a/..",	 "../a",
+					       "a//b", "a/",	 "a/../../b",
+					       ".a",   "a/.b/c", "./a" };
+	char longest[2 * TRANSFER_TEXT_ROOM], name[TRANSFER_TEXT_ROOM];
+	const char *path = "a/b c/d.iso";
+
+	(void)state;
+	assert_null(transfer_path_refused(path));
+	assert_string_equal(transfer_path_next(&path, name), "a");
+	assert_string_equal(transfer_path_next(&path, name), "b c");
+	assert_string_equal(transfer_path_next(&path, name), "d.iso");
+	assert_null(path);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		assert_non_null(transfer_path_refused(refused[i]));
+	memset(longest, 'x', sizeof(longest));
+	longest[100] = longest[200] = '/';
+	longest[TRANSFER_TEXT_LONGEST] = '\0';
+	assert_null(transfer_path_refused(longest));
+	longest[TRANSFER_TEXT_LONGEST] = 'x';
+	longest[TRANSFER_TEXT_LONGEST + 1] = '\0';
+	assert_non_null(transfer_path_refused(longest));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -234,6 +260,7 @@ int main(void)
 		cmocka_unit_test(test_noise_is_canonical_or_refused),
 		cmocka_unit_test(test_ranges_go_round_or_are_refused),
 		cmocka_unit_test(test_names_are_names),
+		cmocka_unit_test(test_paths_are_names_between_slashes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
