@@ -179,6 +179,30 @@ void progress_print(json_t *object)
 	json_decref(object);
 }
 
+/* Since it was shown last; false: it was not, or begins anew. */
+static bool progress_measure(struct progress *progress,
+			     const struct progress_file *file, int64_t now_ns)
+{
+	int64_t passed = now_ns - progress->shown_ns;
+	bool again = progress->shown_ns != 0 && passed > 0 &&
+		     file->bytes >= progress->shown_bytes;
+	double rate;
+
+	if (again) {
+		rate = (double)(file->bytes - progress->shown_bytes) *
+		       PROGRESS_BITS * PROGRESS_NS_PER_S / (double)passed;
+		progress->rate_bps =
+			progress->rate_bps < 1
+				? rate
+				: progress->rate_bps +
+					  PROGRESS_NEW_WEIGHT *
+						  (rate - progress->rate_bps);
+	}
+	progress->shown_ns = now_ns;
+	progress->shown_bytes = file->bytes;
+	return again;
+}
+
 static void progress_show_locked(struct progress *progress,
 				 const struct progress_file *file,
 				 int64_t now_ns)
@@ -187,28 +211,24 @@ static void progress_show_locked(struct progress *progress,
 		progress->jsonl ? PROGRESS_JSONL_NS : PROGRESS_TERMINAL_NS;
 	int64_t passed = now_ns - progress->shown_ns;
 	uint64_t bytes = file->bytes - progress->shown_bytes;
-	double rate;
 
 	if (progress->shown_ns != 0 && passed < interval &&
 	    file->bytes >= progress->shown_bytes)
 		return;
-	if (progress->shown_ns != 0 && file->bytes >= progress->shown_bytes) {
-		rate = (double)bytes * PROGRESS_BITS * PROGRESS_NS_PER_S /
-		       (double)passed;
-		progress->rate_bps =
-			progress->rate_bps < 1
-				? rate
-				: progress->rate_bps +
-					  PROGRESS_NEW_WEIGHT *
-						  (rate - progress->rate_bps);
-		if (progress->jsonl)
-			progress_print(progress_object(
-				progress, file, "interval", passed, bytes));
-	}
-	progress->shown_ns = now_ns;
-	progress->shown_bytes = file->bytes;
+	if (progress_measure(progress, file, now_ns) && progress->jsonl)
+		progress_print(progress_object(progress, file, "interval",
+					       passed, bytes));
 	if (progress->terminal)
 		progress_line(progress, file);
+}
+
+void progress_draw(struct progress *progress, const struct progress_file *file,
+		   int64_t now_ns)
+{
+	pthread_mutex_lock(&progress->lock);
+	progress_measure(progress, file, now_ns);
+	progress_line(progress, file);
+	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_show(struct progress *progress, const struct progress_file *file,

@@ -16,7 +16,7 @@ enum { PROGRESS_RATE_ROOM = 32 };
 /* May be told from several threads. */
 struct progress {
 	pthread_mutex_t lock;
-	const char *what; /* "send" or "recv": `role` in JSON */
+	const char *what; /* "send", "recv", "fetch": `role` in JSON */
 	bool terminal;	  /* stderr is one */
 	bool json, jsonl;
 	bool line_open;	  /* a line without its end stands on the terminal */
@@ -39,6 +39,9 @@ void progress_init(struct progress *progress, const char *what, bool json,
 		   bool jsonl);
 /* Shows how far it is, a few times a second at most. */
 void progress_show(struct progress *progress, const struct progress_file *file,
+		   int64_t now_ns);
+/* The line alone, now: among others that its caller draws. */
+void progress_draw(struct progress *progress, const struct progress_file *file,
 		   int64_t now_ns);
 /* The file has ended. */
 void progress_end(struct progress *progress, const struct progress_file *file,

@@ -126,8 +126,7 @@ static void send_many_forget(struct many *many)
 		one->has = 0;
 		many_forget_held(one);
 		free(one->row->why);
-		*one->row =
-			(struct table_row){ .receiver = one->row->receiver };
+		*one->row = (struct table_row){ .peer = one->row->peer };
 	}
 }
 
@@ -274,7 +273,7 @@ static bool send_many_room(struct many *many, char *const *names,
 	for (unsigned i = 0; i < many->count; i++) {
 		many->ones[i].address = peers[i];
 		many->ones[i].row = &many->table.rows[i];
-		many->table.rows[i].receiver = names[i];
+		many->table.rows[i].peer = names[i];
 	}
 	return true;
 }

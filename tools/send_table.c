@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_table.c -- lines, tables and JSON about a file that goes to many.
+ * send_table.c -- lines, tables and JSON about a file and many.
  */
 #include <string.h>
 
@@ -10,6 +10,7 @@
 enum {
 	TABLE_LINES_MOST = 24, /* of a terminal */
 	TABLE_PERCENT = 100,
+	TABLE_BITS = 8,
 	TABLE_TEXT_ROOM = 160,
 };
 #define TABLE_TERMINAL_NS INT64_C(200000000)
@@ -65,6 +66,8 @@ static uint64_t table_bytes(const struct table *table)
 		if (so_far >= table->needed && bytes > most)
 			most = bytes;
 	}
+	if (table->fetched)
+		return table->union_bytes;
 	if (!table->spread)
 		return most;
 	return sum < table->file.total_bytes ? sum : table->file.total_bytes;
@@ -77,6 +80,7 @@ static void table_clear(struct table *table)
 	if (table->lines)
 		fprintf(stderr, "\r\033[%uA\033[J", table->lines);
 	table->lines = 0;
+	table->progress.line_open = false;
 }
 
 static void table_draw_row(const struct table *table,
@@ -88,12 +92,12 @@ static void table_draw_row(const struct table *table,
 	if (table->file.total_bytes > 0)
 		percent = (unsigned)((double)row->bytes * TABLE_PERCENT /
 				     (double)table->file.total_bytes);
-	fprintf(stderr, "%-28.40s %3u%%  %10s  %s\n", row->receiver, percent,
+	fprintf(stderr, "%-28.40s %3u%%  %10s  %s\n", row->peer, percent,
 		progress_size((double)row->bytes, done),
 		row->state == TABLE_TAKING ? "" : table_word(row->state));
 }
 
-static void table_draw(struct table *table)
+static void table_draw(struct table *table, int64_t now_ns)
 {
 	unsigned shown = table->count;
 
@@ -102,9 +106,14 @@ static void table_draw(struct table *table)
 		shown = TABLE_LINES_MOST;
 	for (unsigned i = 0; i < shown; i++)
 		table_draw_row(table, &table->rows[i]);
+	table->lines = shown;
+	if (table->fetched) {
+		progress_draw(&table->progress, &table->file, now_ns);
+		return;
+	}
 	fprintf(stderr, "%.40s: %u of %u have it\n", table->file.name,
 		table_complete(table), table->count);
-	table->lines = shown + 1;
+	table->lines++;
 }
 
 /* Its first line; what follows says how two compositions differ. */
@@ -121,7 +130,7 @@ static void table_print_row(const struct table_row *row)
 {
 	char size[PROGRESS_RATE_ROOM];
 
-	fprintf(stderr, "  %-24s %-10s %10s %8.2f s", row->receiver,
+	fprintf(stderr, "  %-24s %-10s %10s %8.2f s", row->peer,
 		table_word(row->state), progress_size((double)row->bytes, size),
 		(double)row->took_ns / TABLE_NS_PER_S);
 	if (row->why)
@@ -146,7 +155,7 @@ static void table_print_rest(const struct table *table, unsigned first)
 	fputs("  what differs at", stderr);
 	for (unsigned i = first; i < table->count; i++)
 		if (table_is_same(&table->rows[i], &table->rows[first]))
-			fprintf(stderr, " %s", table->rows[i].receiver);
+			fprintf(stderr, " %s", table->rows[i].peer);
 	fputc(':', stderr);
 	for (int i = 0; i < length; i++) {
 		fputc(rest[i], stderr);
@@ -196,27 +205,63 @@ static const char *table_resumed(const struct table *table, char *text)
 	return text;
 }
 
+static void table_print_sent(const struct table *table, double seconds)
+{
+	char size[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
+
+	fprintf(stderr,
+		"%s: %s in %.2f s, %s: %u of %u have it%s%s, hash %016llx\n",
+		table->file.name,
+		progress_size((double)table->file.total_bytes, size), seconds,
+		table->mode, table_complete(table), table->count,
+		table->spread ? " whole, together they do" : "",
+		table_resumed(table, resumed),
+		(unsigned long long)table->file.hash);
+}
+
+static unsigned table_gave(const struct table *table)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < table->count; i++)
+		count += table->rows[i].bytes > 0;
+	return count;
+}
+
+static void table_print_fetched(const struct table *table, double seconds)
+{
+	const struct progress_file *file = &table->file;
+	char size[PROGRESS_RATE_ROOM], rate[PROGRESS_RATE_ROOM],
+		resumed[TABLE_TEXT_ROOM];
+	uint64_t came = file->total_bytes - file->resumed_bytes;
+
+	progress_size((double)file->total_bytes, size);
+	progress_rate((double)came * TABLE_BITS / (seconds > 0 ? seconds : 1),
+		      rate);
+	if (!came && file->total_bytes)
+		fprintf(stderr, "%s: %s, was there already", file->name, size);
+	else
+		fprintf(stderr, "%s: %s in %.2f s, %s%s, from %u of %u",
+			file->name, size, seconds, rate,
+			table_resumed(table, resumed), table_gave(table),
+			table->count);
+	fprintf(stderr, ", hash %016llx\n", (unsigned long long)file->hash);
+}
+
 static void table_print(const struct table *table, const char *error,
 			int64_t duration_ns)
 {
-	char size[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
+	double seconds = (double)duration_ns / TABLE_NS_PER_S;
 
 	if (error &&
 	    strncmp(error, table->file.name, strlen(table->file.name)) == 0)
 		fprintf(stderr, "error: %s\n", error);
 	else if (error)
 		fprintf(stderr, "error: %s: %s\n", table->file.name, error);
+	else if (table->fetched)
+		table_print_fetched(table, seconds);
 	else
-		fprintf(stderr,
-			"%s: %s in %.2f s, %s: %u of %u have it%s%s, hash "
-			"%016llx\n",
-			table->file.name,
-			progress_size((double)table->file.total_bytes, size),
-			(double)duration_ns / TABLE_NS_PER_S, table->mode,
-			table_complete(table), table->count,
-			table->spread ? " whole, together they do" : "",
-			table_resumed(table, resumed),
-			(unsigned long long)table->file.hash);
+		table_print_sent(table, seconds);
 	for (unsigned i = 0; i < table->count; i++)
 		table_print_row(&table->rows[i]);
 	table_print_rests(table);
@@ -230,16 +275,21 @@ static json_t *table_rows_json(const struct table *table)
 
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct table_row *row = &table->rows[i];
-
-		json_array_append_new(
-			array,
-			json_pack("{s:o, s:s, s:o, s:o, s:I, s:I}", "receiver",
-				  progress_string(row->receiver), "state",
+		json_t *object =
+			json_pack("{s:o, s:s, s:o, s:o, s:I, s:I}",
+				  table->fetched ? "server" : "receiver",
+				  progress_string(row->peer), "state",
 				  table_word(row->state), "why",
 				  progress_string(row->why), "fix",
 				  progress_string(row->fix), "bytes",
 				  (json_int_t)row->bytes, "duration_ns",
-				  (json_int_t)row->took_ns));
+				  (json_int_t)row->took_ns);
+
+		if (table->fetched)
+			json_object_set_new(
+				object, "twice_bytes",
+				json_integer((json_int_t)row->twice_bytes));
+		json_array_append_new(array, object);
 	}
 	return array;
 }
@@ -247,10 +297,18 @@ static json_t *table_rows_json(const struct table *table)
 static void table_print_json(const struct table *table, json_t *object)
 {
 	json_object_set_new(object, "mode", json_string(table->mode));
-	json_object_set_new(object, "needed", json_integer(table->needed));
-	json_object_set_new(object, "complete",
-			    json_integer(table_complete(table)));
-	json_object_set_new(object, "receivers", table_rows_json(table));
+	if (table->fetched) {
+		json_object_set_new(object, "gave",
+				    json_integer(table_gave(table)));
+		json_object_set_new(object, "servers", table_rows_json(table));
+	} else {
+		json_object_set_new(object, "needed",
+				    json_integer(table->needed));
+		json_object_set_new(object, "complete",
+				    json_integer(table_complete(table)));
+		json_object_set_new(object, "receivers",
+				    table_rows_json(table));
+	}
 	progress_print(object);
 }
 
@@ -277,7 +335,7 @@ void table_show(struct table *table, int64_t now_ns)
 					       "interval",
 					       now_ns - table->shown_ns, more));
 	if (table->progress.terminal)
-		table_draw(table);
+		table_draw(table, now_ns);
 	table->shown_ns = now_ns;
 }
 
@@ -286,6 +344,8 @@ static int64_t table_duration_ns(const struct table *table)
 {
 	int64_t longest_ns = 0;
 
+	if (table->ended_ns)
+		return table->ended_ns - table->file.started_ns;
 	for (unsigned i = 0; i < table->count; i++)
 		if (table->rows[i].took_ns > longest_ns)
 			longest_ns = table->rows[i].took_ns;

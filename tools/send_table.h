@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_table.h -- how a file fares that goes to many: a line for each receiver
- * while it goes, and a table at its end.
+ * send_table.h -- how a file fares that goes to many, or comes from them: a line for
+ * each while it goes, and a table at its end.
  */
 #ifndef NOPAL_SEND_TABLE_H
 #define NOPAL_SEND_TABLE_H
@@ -13,7 +13,7 @@ enum table_state {
 	TABLE_TAKING,
 	TABLE_COMPLETE, /* whole, its hash agrees, and it is on disk */
 	TABLE_HERE,	/* the same, and it was there before */
-	TABLE_SHARE,	/* it has its part of a file that is spread */
+	TABLE_SHARE,	/* it has, or gave, its part of a file that is spread */
 	TABLE_REFUSED,
 	TABLE_UNREACHED,
 	TABLE_DIED,
@@ -21,12 +21,13 @@ enum table_state {
 };
 
 struct table_row {
-	const char *receiver; /* as it was given */
+	const char *peer; /* as it was given */
 	enum table_state state;
-	char *why;	 /* or NULL */
-	const char *fix; /* or NULL */
-	uint64_t bytes;	 /* that arrived there */
-	int64_t took_ns; /* until its state was known */
+	char *why;	      /* or NULL */
+	const char *fix;      /* or NULL */
+	uint64_t bytes;	      /* that arrived there; or that it gave */
+	uint64_t twice_bytes; /* that it gave when others had already */
+	int64_t took_ns;      /* until its state was known */
 };
 
 struct table {
@@ -37,9 +38,10 @@ struct table {
 	unsigned needed; /* that many must have it whole */
 	const char *mode;
 	bool spread;	      /* or all of them together */
-	uint64_t union_bytes; /* that they have together */
+	bool fetched;	      /* it comes from them, and is spread */
+	uint64_t union_bytes; /* that they have together; or that are here */
 	unsigned lines;	      /* that stand on the terminal */
-	int64_t shown_ns;
+	int64_t shown_ns, ended_ns; /* 0: with the last of its rows */
 };
 
 /* Is it time to show it again? */

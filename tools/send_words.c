@@ -34,7 +34,7 @@ bool send_words_peers(const struct tool_call *call, int files,
 				continue;
 			fprintf(stderr,
 				"error: %s is there twice\n"
-				"  fix: give each receiver once\n",
+				"  fix: give each address once\n",
 				word);
 			return false;
 		}
