@@ -90,19 +90,33 @@ static int64_t plan_gap_ns(const struct fetch_plan *plan,
 			 server->rate);
 }
 
+/* How many parts it brings in this time: so many may be under way. */
 static unsigned plan_window(const struct fetch_plan *plan,
-			    const struct fetch_server *server)
+			    const struct fetch_server *server, int64_t ns)
 {
-	int64_t ahead_ns = plan_later(PLAN_AHEAD_NS, server->round_ns);
-	uint64_t parts;
+	uint64_t parts = 1 + plan_bytes_in(server, ns) / plan->part_bytes;
 
-	if (!server->rate)
-		return PLAN_WINDOW_LEAST;
-	parts = 1 + plan_bytes_in(server, server->round_ns + ahead_ns) /
-			    plan->part_bytes;
 	if (parts < PLAN_WINDOW_LEAST)
 		return PLAN_WINDOW_LEAST;
 	return parts < plan->window_most ? (unsigned)parts : plan->window_most;
+}
+
+/* A round trip, and a while in which it does not wait for us. */
+static bool plan_has_room(const struct fetch_plan *plan,
+			  const struct fetch_server *server)
+{
+	int64_t ahead_ns = plan_later(PLAN_AHEAD_NS, server->round_ns);
+
+	return server->asked_count <
+	       plan_window(plan, server, server->round_ns + ahead_ns);
+}
+
+/* What it has under way is no more than keeps it busy until the next comes. */
+static bool plan_is_idle(const struct fetch_plan *plan,
+			 const struct fetch_server *server)
+{
+	return server->asked_count <
+	       plan_window(plan, server, server->round_ns);
 }
 
 /* It owes us something, and has brought nothing since. */
@@ -283,11 +297,11 @@ bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
 	struct fetch_server *me = &plan->server[server];
 	uint64_t part;
 
-	if (!me->there || me->silent ||
-	    me->asked_count >= plan_window(plan, me))
+	if (!me->there || me->silent || !plan_has_room(plan, me))
 		return false;
 	if (!plan_free_part(plan, &part) &&
-	    !plan_part_again(plan, me, now_ns, &part))
+	    !(plan_is_idle(plan, me) &&
+	      plan_part_again(plan, me, now_ns, &part)))
 		return false;
 	plan->part[part]++;
 	me->asked[me->asked_count] = (struct fetch_asked){

@@ -11,7 +11,7 @@
  *
  * A server has as much under way as it brings in a round trip and a while more: more
  * for a fast one, so that it never waits for us, and little for a slow one, so that
- * little waits for it.  When no part is free, who has room is asked for what another
+ * little waits for it.  When no part is free, who is idle is asked for what another
  * would bring later than itself: the slowest does not set the end.
  */
 #ifndef NOPAL_FETCH_PLAN_H

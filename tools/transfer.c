@@ -481,3 +481,16 @@ bool transfer_plan_fits(const struct nopal_plan *plan)
 			nopal_plan_name(plan), refused);
 	return refused == NULL;
 }
+
+bool transfer_plan_fits_many(const struct nopal_plan *plan)
+{
+	if (nopal_plan_provides(plan, "fan_out"))
+		return transfer_plan_fits(plan);
+	fprintf(stderr,
+		"error: config %s speaks to one, and a file is fetched from "
+		"many\n"
+		"  fix: take -c fetch, or one with a layer per_destination and "
+		"fan_out\n",
+		nopal_plan_name(plan));
+	return false;
+}

@@ -123,6 +123,8 @@ bool transfer_is_alone(const struct nopal_session *session,
 #define TRANSFER_ALONE "no answer to the offer"
 /* Is a session of this plan fit for files?  False: it was said why not. */
 bool transfer_plan_fits(const struct nopal_plan *plan);
+/* And for one file from several?  The same. */
+bool transfer_plan_fits_many(const struct nopal_plan *plan);
 /* Notes on their way to the session: they wait where its send buffer is full. */
 struct transfer_outbox {
 	struct nopal_session *session; /* NULL: it is gone, notes are dropped */

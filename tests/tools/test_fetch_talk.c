@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_fetch_talk -- one file from three servers in virtual time: what comes together,
+ * whoever dies, comes, comes back, or has something else.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "servers.h"
+
+static void test_three_are_faster_than_the_fastest(void **state)
+{
+	int64_t alone_ns, three_ns;
+
+	(void)state;
+	open_place();
+	begin(2, 1);
+	alone_ns = run_to_the_end();
+	close_place();
+	open_place();
+	begin(0, 3);
+	three_ns = run_to_the_end();
+	printf("20 Mbit/s alone %.3f s; with 5 and 10 Mbit/s %.3f s\n",
+	       (double)alone_ns / 1e9, (double)three_ns / 1e9);
+	/* at best 20/35 of it */
+	assert_true(three_ns * 100 < alone_ns * 65);
+	assert_true(place.rows[0].bytes > SIZE / 12);
+	assert_true(place.rows[1].bytes > SIZE / 6);
+	assert_true(place.rows[2].bytes > SIZE / 3);
+	for (unsigned i = 0; i < SERVERS; i++)
+		assert_int_equal(place.rows[i].state, TABLE_SHARE);
+	close_place();
+}
+
+/* Whichever two they are, and whenever. */
+static void test_two_deaths_are_survived(void **state)
+{
+	(void)state;
+	for (unsigned survivor = 0; survivor < SERVERS; survivor++) {
+		open_place();
+		begin(0, 3);
+		run_until(600 * NOPAL_MILLISECOND);
+		set_link((survivor + 1) % SERVERS, DEAD_LINK);
+		run_until(900 * NOPAL_MILLISECOND);
+		set_link((survivor + 2) % SERVERS, DEAD_LINK);
+		run_to_the_end();
+		for (unsigned i = 0; i < SERVERS; i++)
+			assert_true(place.rows[i].bytes > 0);
+		assert_true(place.rows[survivor].bytes > SIZE / 4);
+		close_place();
+	}
+}
+
+/* It is not waited for while others are there: not one second of it is lost. */
+static void test_a_death_costs_its_share_alone(void **state)
+{
+	int64_t took_ns;
+
+	(void)state;
+	open_place();
+	begin(0, 3);
+	run_until(600 * NOPAL_MILLISECOND);
+	set_link(0, DEAD_LINK);
+	took_ns = run_to_the_end();
+	/* 48 Mbit with 30 of 35 Mbit/s: 1.6 s, and what a beginning costs */
+	assert_true(took_ns < 2300 * NOPAL_MILLISECOND);
+	close_place();
+}
+
+static void test_all_die_and_it_ends(void **state)
+{
+	(void)state;
+	open_place();
+	begin(0, 3);
+	run_until(600 * NOPAL_MILLISECOND);
+	for (unsigned i = 0; i < SERVERS; i++)
+		set_link(i, DEAD_LINK);
+	run_until(60 * NOPAL_SECOND);
+	assert_int_equal(place.closed, 1);
+	assert_int_equal(place.deserted, 1);
+	assert_string_equal(place.why, "all servers are gone");
+	for (unsigned i = 0; i < SERVERS; i++)
+		assert_true(place.rows[i].state == TABLE_DIED ||
+			    place.rows[i].state == TABLE_UNREACHED);
+	close_place();
+}
+
+static void test_nobody_is_there(void **state)
+{
+	(void)state;
+	open_place();
+	for (unsigned i = 0; i < SERVERS; i++)
+		set_link(i, DEAD_LINK);
+	begin(0, 3);
+	run_until(60 * NOPAL_SECOND);
+	assert_int_equal(place.closed, 1);
+	assert_string_equal(place.why, "no server answers");
+	assert_int_equal(place.rows[0].state, TABLE_UNREACHED);
+	close_place();
+}
+
+static void test_all_come_back(void **state)
+{
+	(void)state;
+	open_place();
+	begin(0, 3);
+	run_until(600 * NOPAL_MILLISECOND);
+	for (unsigned i = 0; i < SERVERS; i++)
+		set_link(i, DEAD_LINK);
+	run_until(8 * NOPAL_SECOND);
+	for (unsigned i = 0; i < SERVERS; i++)
+		set_link(i, links[i]);
+	assert_true(run_to_the_end() > 8 * NOPAL_SECOND);
+	close_place();
+}
+
+static void test_one_comes_late(void **state)
+{
+	(void)state;
+	open_place();
+	set_link(2, DEAD_LINK);
+	begin(0, 3);
+	run_until(500 * NOPAL_MILLISECOND);
+	set_link(2, links[2]);
+	run_to_the_end();
+	assert_true(place.rows[2].bytes > SIZE / 6);
+	close_place();
+}
+
+/* The first that answers is right; it is the one whose link is up. */
+static void test_another_version_is_left_out(void **state)
+{
+	char path[256];
+
+	(void)state;
+	bytes[SIZE / 2] ^= 1;
+	write_file(folders[1], bytes);
+	bytes[SIZE / 2] ^= 1;
+	snprintf(path, sizeof(path), "%s/" NAME, folders[2]);
+	unlink(path);
+	open_place();
+	set_link(1, DEAD_LINK);
+	begin(0, 3);
+	run_until(500 * NOPAL_MILLISECOND);
+	set_link(1, links[1]);
+	run_to_the_end();
+	assert_int_equal(place.rows[1].state, TABLE_REFUSED);
+	assert_non_null(strstr(place.rows[1].why, "another version"));
+	assert_int_equal(place.rows[1].bytes, 0);
+	assert_int_equal(place.rows[2].state, TABLE_REFUSED);
+	assert_non_null(strstr(place.rows[2].why, "no such file"));
+	close_place();
+	write_file(folders[1], bytes);
+	write_file(folders[2], bytes);
+}
+
+static void test_nobody_has_it(void **state)
+{
+	(void)state;
+	open_place();
+	begin(0, 3);
+	place.fetch.name = "films/other.mkv";
+	run_until(60 * NOPAL_SECOND);
+	assert_int_equal(place.closed, 1);
+	assert_string_equal(place.why, "no server gives it");
+	assert_true(place.now_ns < 5 * NOPAL_SECOND);
+	close_place();
+}
+
+/* It changes at a server: what came of it may be wrong, and it gives no more. */
+static void test_a_file_that_changes_is_given_no_more(void **state)
+{
+	char path[256];
+
+	(void)state;
+	open_place();
+	begin(0, 3);
+	run_until(600 * NOPAL_MILLISECOND);
+	snprintf(path, sizeof(path), "%s/" NAME, folders[2]);
+	assert_int_equal(truncate(path, SIZE - 1), 0);
+	run_to_the_end();
+	assert_int_equal(place.rows[2].state, TABLE_FAILED);
+	assert_non_null(strstr(place.rows[2].why, "changed"));
+	close_place();
+	write_file(folders[2], bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_three_are_faster_than_the_fastest),
+		cmocka_unit_test(test_two_deaths_are_survived),
+		cmocka_unit_test(test_a_death_costs_its_share_alone),
+		cmocka_unit_test(test_all_die_and_it_ends),
+		cmocka_unit_test(test_nobody_is_there),
+		cmocka_unit_test(test_all_come_back),
+		cmocka_unit_test(test_one_comes_late),
+		cmocka_unit_test(test_another_version_is_left_out),
+		cmocka_unit_test(test_nobody_has_it),
+		cmocka_unit_test(test_a_file_that_changes_is_given_no_more),
+	};
+
+	return cmocka_run_group_tests(tests, make_folders, remove_folders);
+}

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fetch.c -- `nopal fetch`: one file from several `nopal serve`.  What is said to
+ * them is in fetch_talk.c, who is asked for what in fetch_plan.c, what is on disk in
+ * part.c; here is how they come together.
+ *
+ *   SEEKING --found--> CHECKING --what is here--> TAKING --whole--> COMMITTING
+ *      |                  |                          |                  |
+ *      +------------------+----------- fails --------+----> OVER <------+
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+
+#include "fetch_talk.h"
+#include "loop.h"
+#include "part.h"
+#include "send_words.h"
+#include "tool.h"
+
+#define FETCH_WAIT_NS (10 * NOPAL_SECOND)
+#define FETCH_SAVE_NS (250 * NOPAL_MILLISECOND)
+
+enum fetch_stage {
+	FETCH_SEEKING,
+	FETCH_CHECKING,
+	FETCH_TAKING,
+	FETCH_COMMITTING,
+	FETCH_OVER,
+};
+
+struct fetching {
+	struct fetch fetch;
+	struct loop *loop;
+	struct table table;
+	struct part_folder folder;
+	char name[TRANSFER_TEXT_ROOM]; /* of the file here */
+	struct part *part;	       /* NULL: none is open */
+	enum fetch_stage stage;
+	bool closed, wrong, committing;
+	int64_t saved_ns;
+	char error[TRANSFER_TEXT_ROOM];
+	enum tool_exit exit;
+	struct loop_event *step, *job, *tick;
+};
+
+static int64_t fetching_now(const struct fetching *fetching)
+{
+	return nopal_world_now(loop_world(fetching->loop));
+}
+
+/* ------------------------------------------------------------------ it is over */
+
+static void fetching_stop(struct fetching *fetching)
+{
+	if (fetching->stage == FETCH_OVER && fetching->closed)
+		loop_stop(fetching->loop);
+}
+
+static void fetching_forget_part(struct fetching *fetching)
+{
+	uint64_t kept;
+
+	loop_event_free(fetching->job);
+	fetching->job = NULL;
+	loop_event_stop(fetching->step);
+	if (!fetching->part)
+		return;
+	kept = part_done_bytes(fetching->part);
+	part_close(fetching->part, !fetching->wrong);
+	fetching->part = NULL;
+	if (fetching->table.file.error && !fetching->wrong && kept)
+		progress_say(
+			&fetching->table.progress,
+			"%s: %llu of %llu bytes are kept; the same command "
+			"goes on from there",
+			fetching->name, (unsigned long long)kept,
+			(unsigned long long)fetching->table.file.total_bytes);
+}
+
+static void fetching_close(struct fetching *fetching)
+{
+	if (!fetching->fetch.closing)
+		fetch_close(&fetching->fetch);
+}
+
+static void fetching_over(struct fetching *fetching, const char *error)
+{
+	struct table *table = &fetching->table;
+
+	if (fetching->stage == FETCH_OVER)
+		return;
+	fetching->stage = FETCH_OVER;
+	fetching_close(fetching);
+	table->file.error = error;
+	table->file.transport =
+		nopal_endpoint_transport(fetching->fetch.endpoint);
+	fetching->exit = error ? TOOL_FAILED : TOOL_GOOD;
+	table->ended_ns = fetching_now(fetching);
+	table_end(table);
+	table->file.error = error; /* which the table forgets */
+	fetching_forget_part(fetching);
+	fetching_stop(fetching);
+}
+
+/* ------------------------------------------------------------------ it is whole */
+
+/* Bytes that are not the file's are not kept. */
+static void fetching_differs(struct fetching *fetching)
+{
+	fetching->wrong = true;
+	fetching_over(fetching,
+		      "the hash of what came differs from the servers' own; "
+		      "nothing of it is kept");
+}
+
+static void fetching_try_finish(struct fetching *fetching)
+{
+	struct part *part = fetching->part;
+
+	if (fetching->stage != FETCH_COMMITTING || part_is_busy(part))
+		return;
+	if (part_hash(part) != fetching->fetch.hash)
+		fetching_differs(fetching);
+	else if (part_is_here(part))
+		fetching_over(fetching, NULL);
+	else
+		part_commit(part);
+	fetching->committing = fetching->stage == FETCH_COMMITTING;
+}
+
+static void fetching_on_whole(void *user)
+{
+	struct fetching *fetching = user;
+
+	fetching->stage = FETCH_COMMITTING;
+	fetching_close(fetching);
+	fetching_try_finish(fetching);
+}
+
+/* A sync, or the last one with its rename, is done. */
+static void fetching_on_job(void *user)
+{
+	struct fetching *fetching = user;
+	int error = part_finish(fetching->part);
+
+	if (error) {
+		snprintf(fetching->error, sizeof(fetching->error), "%.200s: %s",
+			 fetching->name, strerror(-error));
+		fetching_over(fetching, fetching->error);
+	} else if (fetching->committing) {
+		fetching_over(fetching, NULL);
+	} else {
+		fetching_try_finish(fetching);
+	}
+}
+
+/* ------------------------------------------------------------------- it is taken */
+
+static void fetching_on_part(void *user, uint64_t offset,
+			     const struct nopal_message *message)
+{
+	struct fetching *fetching = user;
+	int64_t now_ns = fetching_now(fetching);
+
+	if (fetching->stage != FETCH_TAKING)
+		return;
+	if (!part_write_message(fetching->part, offset, message,
+				TRANSFER_DATA_HEADER, fetching->error)) {
+		fetching_over(fetching, fetching->error);
+		return;
+	}
+	fetching->table.union_bytes +=
+		nopal_message_length(message) - TRANSFER_DATA_HEADER;
+	if (part_wants_save(fetching->part) &&
+	    now_ns - fetching->saved_ns >= FETCH_SAVE_NS) {
+		fetching->saved_ns = now_ns;
+		part_save(fetching->part);
+	}
+}
+
+static void fetching_begin(struct fetching *fetching, uint64_t offset)
+{
+	struct progress_file *file = &fetching->table.file;
+
+	if (!part_start(fetching->part, offset, fetching->error)) {
+		fetching_over(fetching, fetching->error);
+		return;
+	}
+	file->resumed_bytes = file->bytes = fetching->table.union_bytes =
+		offset;
+	fetching->stage = FETCH_TAKING;
+	if (!fetch_begin(&fetching->fetch, offset))
+		fetching_over(fetching, "out of memory");
+}
+
+/* What is here may be all of it, under its own name or not yet; or another file. */
+static void fetching_check(void *user)
+{
+	struct fetching *fetching = user;
+	const struct fetch *fetch = &fetching->fetch;
+	uint64_t offset, hash;
+
+	if (fetching->stage != FETCH_CHECKING)
+		return;
+	if (!part_check(fetching->part, &offset, &hash)) {
+		loop_event_start(fetching->step, 0);
+		return;
+	}
+	if (offset == fetch->offer.size && hash != fetch->hash)
+		offset = 0;
+	fetching_begin(fetching, offset);
+}
+
+/* By its contents: what a run has begun with is another's beginning only where that
+ * is the same. */
+static void fetching_on_found(void *user)
+{
+	struct fetching *fetching = user;
+	const struct fetch *fetch = &fetching->fetch;
+	struct transfer_note offer = fetch->offer;
+	enum transfer_verdict verdict;
+
+	snprintf(offer.text, sizeof(offer.text), "%s", fetching->name);
+	offer.id =
+		transfer_id(fetching->name, offer.size, (int64_t)fetch->hash);
+	fetching->table.file.total_bytes = offer.size;
+	fetching->table.file.hash = fetch->hash;
+	verdict = part_open(&fetching->folder, &offer, &fetching->part,
+			    fetching->error);
+	if (verdict == TRANSFER_YES)
+		fetching->job = loop_event_new(fetching->loop, LOOP_READABLE,
+					       part_fd(fetching->part),
+					       fetching_on_job, fetching);
+	if (!fetching->job) {
+		fetching_over(fetching, verdict == TRANSFER_YES
+						? "out of memory"
+						: fetching->error);
+		return;
+	}
+	loop_event_start(fetching->job, 0);
+	fetching->stage = FETCH_CHECKING;
+	loop_event_start(fetching->step, 0);
+}
+
+static void fetching_on_deserted(void *user, const char *why, const char *fix)
+{
+	fetching_over(user, why);
+	fprintf(stderr, "  fix: %s\n", fix);
+}
+
+static void fetching_on_closed(void *user)
+{
+	struct fetching *fetching = user;
+
+	fetching->closed = true;
+	fetching_stop(fetching);
+}
+
+static const struct fetch_hooks fetching_hooks = {
+	.found = fetching_on_found,
+	.part = fetching_on_part,
+	.whole = fetching_on_whole,
+	.deserted = fetching_on_deserted,
+	.closed = fetching_on_closed,
+};
+
+/* ---------------------------------------------------------------------- running */
+
+static void fetching_on_tick(void *user)
+{
+	struct fetching *fetching = user;
+	int64_t now_ns = fetching_now(fetching);
+
+	fetch_tick(&fetching->fetch);
+	if (fetching->stage == FETCH_TAKING &&
+	    table_is_due(&fetching->table, now_ns))
+		table_show(&fetching->table, now_ns);
+	loop_event_start(fetching->tick, FETCH_TICK_NS);
+}
+
+static void fetching_on_interrupt(void *user)
+{
+	struct fetching *fetching = user;
+
+	if (fetching->stage == FETCH_OVER)
+		loop_stop(fetching->loop);
+	fetching_over(fetching, "interrupted");
+}
+
+static bool fetching_setup(struct fetching *fetching, const char *trace)
+{
+	struct loop *loop = fetching->loop = loop_new(trace);
+
+	if (!loop)
+		return false;
+	fetching->step =
+		loop_event_new(loop, LOOP_TIMER, -1, fetching_check, fetching);
+	fetching->tick = loop_event_new(loop, LOOP_TIMER, -1, fetching_on_tick,
+					fetching);
+	return fetching->step && fetching->tick &&
+	       loop_on_interrupt(loop, fetching_on_interrupt, fetching);
+}
+
+static bool fetching_room(struct fetching *fetching, char *const *names,
+			  const struct nopal_address *peers)
+{
+	struct fetch *fetch = &fetching->fetch;
+	struct table *table = &fetching->table;
+
+	fetch->ones = calloc(fetch->count, sizeof(*fetch->ones));
+	table->rows = calloc(fetch->count, sizeof(*table->rows));
+	if (!fetch->ones || !table->rows)
+		return false;
+	for (unsigned i = 0; i < fetch->count; i++) {
+		fetch->ones[i].address = peers[i];
+		fetch->ones[i].row = &table->rows[i];
+		table->rows[i].peer = names[i];
+	}
+	return true;
+}
+
+static void fetching_run(struct fetching *fetching,
+			 const struct nopal_address *peers)
+{
+	struct fetch *fetch = &fetching->fetch;
+
+	fetching->exit = TOOL_ENVIRONMENT;
+	fetch->world = loop_world(fetching->loop);
+	fetch->endpoint =
+		loop_endpoint_to_all(fetching->loop, peers, fetch->count);
+	if (!fetch->endpoint)
+		return;
+	fetching->table.file.started_ns = fetching_now(fetching);
+	fetching->table.shown_ns = fetching_now(fetching);
+	if (!fetch_open(fetch)) {
+		fprintf(stderr, "error: no session: out of memory\n");
+		return;
+	}
+	loop_event_start(fetching->tick, FETCH_TICK_NS);
+	loop_run(fetching->loop);
+}
+
+static void fetching_cleanup(struct fetching *fetching)
+{
+	struct fetch *fetch = &fetching->fetch;
+
+	loop_event_free(fetching->step);
+	loop_event_free(fetching->job);
+	loop_event_free(fetching->tick);
+	if (fetching->loop)
+		loop_free(fetching->loop);
+	fetch_fini(fetch);
+	for (unsigned i = 0; fetching->table.rows && i < fetch->count; i++)
+		free(fetching->table.rows[i].why);
+	free(fetching->table.rows);
+	free(fetch->ones);
+	close(fetching->folder.fd);
+	nopal_plan_unref(fetch->plan);
+}
+
+/* ----------------------------------------------------------------------- words */
+
+static bool fetching_say_output(const char *path, const char *why,
+				const char *fix)
+{
+	fprintf(stderr, "error: %s: %s\n  fix: %s\n", path, why, fix);
+	return false;
+}
+
+/* Where the file goes: a folder, and a name in it. */
+static bool fetching_output(struct fetching *fetching, const char *path)
+{
+	static const char *const fix =
+		"give a file in a folder that may be written with -o";
+	char folder[TRANSFER_TEXT_ROOM * 16] = ".";
+	const char *slash, *refused, *name = path;
+	struct stat now;
+
+	if (stat(path, &now) == 0 && S_ISDIR(now.st_mode))
+		return fetching_say_output(path, "is a folder", fix);
+	slash = strrchr(path, '/');
+	if (slash) {
+		name = slash + 1;
+		snprintf(folder, sizeof(folder), "%.*s",
+			 slash == path ? 1 : (int)(slash - path), path);
+	}
+	refused = transfer_name_refused(name);
+	if (refused)
+		return fetching_say_output(path, refused, fix);
+	snprintf(fetching->name, sizeof(fetching->name), "%s", name);
+	fetching->folder.limit = INT64_MAX;
+	fetching->folder.fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fetching->folder.fd < 0 ||
+	    faccessat(fetching->folder.fd, ".", W_OK, 0)) {
+		fetching_say_output(folder, strerror(errno), fix);
+		if (fetching->folder.fd >= 0)
+			close(fetching->folder.fd);
+		return false;
+	}
+	return true;
+}
+
+static const char *fetching_last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool fetching_name(const char *name)
+{
+	const char *refused = transfer_path_refused(name);
+
+	if (refused)
+		fprintf(stderr,
+			"error: %s: %s\n"
+			"  fix: give the file's name as it is below the served "
+			"folder, as film.mkv or films/film.mkv\n",
+			name, refused);
+	return refused == NULL;
+}
+
+static bool fetching_count(const struct tool_call *call)
+{
+	if (call->word_count - 1 <= FETCH_SERVERS_MOST)
+		return true;
+	fprintf(stderr,
+		"error: %d servers\n"
+		"  fix: give at most %d\n",
+		call->word_count - 1, FETCH_SERVERS_MOST);
+	return false;
+}
+
+static struct nopal_plan *fetching_plan(const struct tool_call *call)
+{
+	const char *config = tool_value(call, "config");
+	struct nopal_plan *plan = tool_plan(call, config ? config : "fetch");
+
+	if (!plan || transfer_plan_fits_many(plan))
+		return plan;
+	nopal_plan_unref(plan);
+	return NULL;
+}
+
+static void fetching_table(struct fetching *fetching,
+			   const struct tool_call *call)
+{
+	struct table *table = &fetching->table;
+
+	progress_init(&table->progress, "fetch",
+		      tool_value(call, "json") != NULL,
+		      tool_value(call, "jsonl") != NULL);
+	table->count = fetching->fetch.count;
+	table->mode = "fetch";
+	table->spread = table->fetched = true;
+	table->file.name = fetching->name;
+	table->file.plan = nopal_plan_name(fetching->fetch.plan);
+}
+
+/* All that can be wrong with the words; false: it was said. */
+static bool fetching_read(struct fetching *fetching,
+			  const struct tool_call *call)
+{
+	const char *output = tool_value(call, "output");
+
+	fetching->folder.overwrite = tool_value(call, "overwrite") != NULL;
+	if (!tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS,
+			   &fetching->fetch.wait_ns))
+		return false;
+	fetching->fetch.plan = fetching_plan(call);
+	if (!fetching->fetch.plan)
+		return false;
+	if (fetching_output(fetching,
+			    output ? output
+				   : fetching_last_name(call->words[0])))
+		return true;
+	nopal_plan_unref(fetching->fetch.plan);
+	return false;
+}
+
+static enum tool_exit fetch_from(const struct tool_call *call,
+				 const struct nopal_address *peers)
+{
+	struct fetching fetching = {
+		.fetch = { .name = call->words[0],
+			   .count = (unsigned)call->word_count - 1,
+			   .hooks = &fetching_hooks,
+			   .user = &fetching },
+	};
+
+	if (!fetching_read(&fetching, call))
+		return TOOL_BAD_INPUT;
+	fetching_table(&fetching, call);
+	if (fetching_room(&fetching, call->words + 1, peers) &&
+	    fetching_setup(&fetching, tool_value(call, "trace")))
+		fetching_run(&fetching, peers);
+	else
+		fetching.exit = TOOL_ENVIRONMENT;
+	fetching_cleanup(&fetching);
+	return fetching.exit;
+}
+
+static enum tool_exit fetch_run(const struct tool_call *call)
+{
+	enum tool_exit exit = TOOL_BAD_INPUT;
+	struct nopal_address *peers;
+
+	if (!fetching_name(call->words[0]) || !fetching_count(call))
+		return TOOL_BAD_INPUT;
+	peers = calloc((size_t)call->word_count, sizeof(*peers));
+	if (!peers)
+		return TOOL_ENVIRONMENT;
+	if (send_words_peers(call, 1, peers))
+		exit = fetch_from(call, peers);
+	free(peers);
+	return exit;
+}
+
+static const struct tool_option fetch_options[] = {
+	{ "config", 'c', "CONF",
+	  "composition, the same on both sides (default fetch)" },
+	{ "output", 'o', "FILE",
+	  "where it goes (default: here, by its last name)" },
+	{ "overwrite", 0, NULL, "replace a file of this name that differs" },
+	{ "wait", 0, "TIME",
+	  "for a server, while none is there (default 10s)" },
+	TOOL_SET_OPTION,
+	TOOL_TRACE_OPTION,
+	{ "json", 0, NULL, "print one JSON object" },
+	{ "jsonl", 0, NULL, "print one a second, too" },
+	{ NULL },
+};
+
+const struct tool tool_fetch = {
+	.name = "fetch",
+	.words = "NAME HOST:PORT...",
+	.summary = "one file from several `nopal serve` at once",
+	.help = "Asks each server for other parts of the file NAME, as much at "
+		"a time as it delivers; what a slow one owes at the end, and "
+		"what one that died owed, comes from the others.  A server "
+		"may come late, or come back: it is tried once a second.  "
+		"One that does not have the file, or has another version of "
+		"it than the first that answered (its size, its hash), is "
+		"left out.  The table at the end says what each of them "
+		"gave: a share, or why not.\n"
+		"\n"
+		"The file appears under its name only when it is whole, its "
+		"hash is the servers' and it is on disk; until then it is "
+		".NAME.nopal-part.  Where all servers are gone, what came is "
+		"kept, and the same command goes on from there.\n"
+		"\n"
+		"  nopal serve films                     # on A, B and C\n"
+		"  nopal fetch film.mkv A:9000 B:9000 C:9000\n",
+	.least_words = 2,
+	.most_words = -1,
+	.options = fetch_options,
+	.run = fetch_run,
+};
