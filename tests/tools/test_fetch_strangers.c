@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_fetch_strangers -- servers that say what none of ours would, and clients that
+ * want what there is not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "servers.h"
+
+enum { ROUNDS = 20, CLIENTS = 4 };
+
+/* What no server of ours says. */
+static struct stranger {
+	struct nopal_session *session;
+	void (*answer)(const struct transfer_note *note);
+} stranger;
+
+static void say(const struct transfer_note *note, size_t more)
+{
+	uint8_t buffer[TRANSFER_NOTE_LONGEST + 64] = { 0 };
+	size_t length = transfer_encode(note, buffer);
+
+	nopal_send(stranger.session, buffer, length + more, 0);
+}
+
+static void *stranger_on_accepted(struct nopal_session *session, void *user)
+{
+	stranger.session = session;
+	return user;
+}
+
+static void stranger_on_received(struct nopal_session *session,
+				 struct nopal_message *message, void *user)
+{
+	struct transfer_note note;
+
+	(void)session;
+	(void)user;
+	assert_true(transfer_received(message, &note));
+	stranger.answer(&note);
+}
+
+static const struct nopal_callbacks stranger_callbacks = {
+	.accepted = stranger_on_accepted,
+	.received = stranger_on_received,
+};
+
+/* Says that it has the file, and sends other parts than it is asked for. */
+static void answer_elsewhere(const struct transfer_note *note)
+{
+	struct transfer_note offer = { .type = TRANSFER_OFFER,
+				       .file = note->file,
+				       .size = SIZE };
+	struct transfer_note end = { .type = TRANSFER_END,
+				     .file = note->file,
+				     .size = SIZE,
+				     .hash = place.fetch.hash };
+	struct transfer_note data = { .type = TRANSFER_DATA,
+				      .file = note->file,
+				      .offset = note->offset + 1 };
+
+	if (note->type == TRANSFER_ASK) {
+		snprintf(offer.text, sizeof(offer.text), "%s", note->text);
+		offer.id = transfer_id(offer.text, SIZE, 0);
+		say(&offer, 0);
+		say(&end, 0);
+	} else if (note->type == TRANSFER_WANT) {
+		say(&data, 50);
+	}
+}
+
+static void answer_nonsense(const struct transfer_note *note)
+{
+	static const uint8_t nonsense[] = { 99, 1, 2, 3 };
+
+	(void)note;
+	nopal_send(stranger.session, nonsense, sizeof(nonsense), 0);
+}
+
+/* In place of server i, and later than the others. */
+static void stranger_at(unsigned i, const struct nopal_callbacks *callbacks)
+{
+	const struct nopal_link there = { .limit = 1000, .mtu = 1500 };
+	struct nopal_link back = there;
+	int host = nopal_sim_host(place.world);
+
+	back.delay_ns = 500 * NOPAL_MILLISECOND;
+	nopal_sim_connect(place.world, 0, host, &there, &back);
+	nopal_sim_address(host, PORT, &place.ones[i].address);
+	assert_int_equal(nopal_endpoint_allow(
+				 nopal_sim_endpoint(place.world, host, PORT),
+				 place.plan, 0, callbacks, NULL),
+			 0);
+}
+
+static void with_stranger(void (*answer)(const struct transfer_note *note),
+			  const char *why)
+{
+	open_place();
+	stranger.answer = answer;
+	stranger_at(1, &stranger_callbacks);
+	begin(0, 3);
+	run_to_the_end();
+	assert_int_equal(place.rows[1].state, TABLE_FAILED);
+	assert_non_null(strstr(place.rows[1].why, why));
+	assert_int_equal(place.rows[1].bytes, 0);
+	close_place();
+}
+
+static void test_strangers_are_left_out(void **state)
+{
+	(void)state;
+	with_stranger(answer_elsewhere, "not asked for");
+	with_stranger(answer_nonsense, "no file protocol");
+}
+
+/* A client that wants what there is not ends its own session, and no other. */
+static int ended;
+
+static void rude_on_opened(struct nopal_session *session, void *user)
+{
+	struct transfer_note ask = { .type = TRANSFER_ASK, .file = 7 };
+
+	(void)user;
+	stranger.session = session;
+	snprintf(ask.text, sizeof(ask.text), NAME);
+	say(&ask, 0);
+}
+
+static void rude_on_received(struct nopal_session *session,
+			     struct nopal_message *message, void *user)
+{
+	struct transfer_note want = { .type = TRANSFER_WANT,
+				      .file = 7,
+				      .offset = *(uint64_t *)user,
+				      .size = 1000 };
+	struct transfer_note note;
+
+	(void)session;
+	assert_true(transfer_received(message, &note));
+	if (note.type == TRANSFER_END)
+		say(&want, 0);
+}
+
+static void rude_on_ended(struct nopal_session *session, int end,
+			  const char *text, void *user)
+{
+	(void)session;
+	(void)text;
+	(void)user;
+	ended = end;
+}
+
+static const struct nopal_callbacks rude_callbacks = {
+	.opened = rude_on_opened,
+	.received = rude_on_received,
+	.ended = rude_on_ended,
+};
+
+static void test_wants_beyond_the_file_end_the_session(void **state)
+{
+	static uint64_t offsets[] = { SIZE, SIZE - 999, UINT64_MAX - 5 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		open_place();
+		ended = NOPAL_ENDED_WELL;
+		begin(0, 3);
+		assert_non_null(nopal_session_open(
+			nopal_sim_endpoint(place.world, 0, PORT + 1),
+			place.plan, &place.ones[0].address, &rude_callbacks,
+			&offsets[i]));
+		run_to_the_end();
+		assert_int_not_equal(ended, NOPAL_ENDED_WELL);
+		close_place();
+	}
+}
+
+/* ------------------------------------------------------------------- anything */
+
+static uint64_t seed;
+
+static uint64_t draw(uint64_t below)
+{
+	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (seed >> 33) % below;
+}
+
+/* A note, most often a sound one, and of the file that it is about. */
+static void say_anything(struct nopal_session *session, uint32_t file)
+{
+	const uint64_t places[] = {
+		0, 1, SIZE - 1, SIZE, UINT64_MAX, draw(SIZE)
+	};
+	struct transfer_note note = {
+		.type = (enum transfer_type)draw(TRANSFER_WANT + 2),
+		.verdict = (enum transfer_verdict)draw(5),
+		.file = draw(8) ? file : (uint32_t)draw(9),
+		.offset = places[draw(6)],
+		.size = draw(2) ? draw(TRANSFER_CHUNK_BYTES) : places[draw(6)],
+		.hash = draw(2) ? place.fetch.hash : draw(UINT64_MAX),
+	};
+	uint8_t buffer[TRANSFER_NOTE_LONGEST + 64] = { 0 };
+	size_t length;
+
+	snprintf(note.text, sizeof(note.text), "%s",
+		 draw(2) ? NAME : "films/\033[2J");
+	note.id = transfer_id(note.text, note.size, note.mtime_ns);
+	length = transfer_encode(&note, buffer) + draw(2) * draw(64);
+	if (!draw(8))
+		length = draw(length + 1);
+	nopal_send(session, buffer, length, 0);
+}
+
+static void on_anything(struct nopal_session *session,
+			struct nopal_message *message, void *user)
+{
+	struct transfer_note note = { .file = 1 };
+
+	(void)user;
+	transfer_received(message, &note);
+	for (uint64_t i = draw(4); i > 0; i--)
+		say_anything(session, note.file);
+}
+
+static void anything_on_opened(struct nopal_session *session, void *user)
+{
+	struct transfer_note ask = { .type = TRANSFER_ASK, .file = 1 };
+
+	(void)user;
+	stranger.session = session;
+	snprintf(ask.text, sizeof(ask.text), NAME);
+	say(&ask, 0);
+	for (int i = 0; i < 50; i++)
+		say_anything(session, 1);
+}
+
+static const struct nopal_callbacks anything_callbacks = {
+	.opened = anything_on_opened,
+	.received = on_anything,
+};
+static const struct nopal_callbacks anything_server_callbacks = {
+	.received = on_anything,
+};
+
+/* A server and some clients say what comes to their minds: the file comes all the
+ * same, from the others, and to who fetches it. */
+static void test_whatever_they_say(void **state)
+{
+	(void)state;
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		seed = round;
+		open_place();
+		stranger_at(1, &anything_server_callbacks);
+		begin(0, 3);
+		for (uint16_t i = 0; i < CLIENTS; i++)
+			nopal_session_open(nopal_sim_endpoint(place.world, 0,
+							      PORT + 1 + i),
+					   place.plan,
+					   &place.ones[2 * (i % 2)].address,
+					   &anything_callbacks, NULL);
+		run_to_the_end();
+		close_place();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_strangers_are_left_out),
+		cmocka_unit_test(test_wants_beyond_the_file_end_the_session),
+		cmocka_unit_test(test_whatever_they_say),
+	};
+
+	return cmocka_run_group_tests(tests, make_folders, remove_folders);
+}
