@@ -123,7 +123,7 @@ static struct serve_file *serve_file_add(struct serve_files *files,
 					 const struct source *source, char *why)
 {
 	struct serve_file *file = malloc(sizeof(*file));
-	int fd = file ? dup(source->fd) : -1;
+	int fd = file ? fcntl(source->fd, F_DUPFD_CLOEXEC, 0) : -1;
 
 	if (fd < 0 || !source_take(&file->source, fd, source->name, why)) {
 		snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: the server: %s",

@@ -70,6 +70,20 @@ static void test_a_death_costs_its_share_alone(void **state)
 	close_place();
 }
 
+static void test_all_comes_through_losses(void **state)
+{
+	(void)state;
+	open_place();
+	for (unsigned i = 0; i < SERVERS; i++)
+		set_link(i, "rate 20mbit delay 10ms 5ms loss 3% duplicate 2% "
+			    "corrupt 1% limit 100");
+	begin(0, 3);
+	run_to_the_end();
+	for (unsigned i = 0; i < SERVERS; i++)
+		assert_int_equal(place.rows[i].state, TABLE_SHARE);
+	close_place();
+}
+
 static void test_all_die_and_it_ends(void **state)
 {
 	(void)state;
@@ -194,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_three_are_faster_than_the_fastest),
 		cmocka_unit_test(test_two_deaths_are_survived),
 		cmocka_unit_test(test_a_death_costs_its_share_alone),
+		cmocka_unit_test(test_all_comes_through_losses),
 		cmocka_unit_test(test_all_die_and_it_ends),
 		cmocka_unit_test(test_nobody_is_there),
 		cmocka_unit_test(test_all_come_back),
