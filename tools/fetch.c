@@ -467,6 +467,8 @@ static bool fetching_read(struct fetching *fetching,
 {
 	const char *output = tool_value(call, "output");
 
+	fetching->folder.differs =
+		"is there, and differs (--overwrite replaces it)";
 	fetching->folder.overwrite = tool_value(call, "overwrite") != NULL;
 	if (!tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS,
 			   &fetching->fetch.wait_ns))

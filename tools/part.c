@@ -178,9 +178,7 @@ static enum transfer_verdict part_open_existing(struct part *part, char *why)
 			openat(part->folder.fd, part->name,
 			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (part->fd < 0 && !part->folder.overwrite) {
-		part_wrong(
-			why, part->name,
-			"is there, and differs (recv --overwrite replaces it)");
+		part_wrong(why, part->name, part->folder.differs);
 		return TRANSFER_NO;
 	}
 	part->existing = part->fd >= 0;
@@ -322,8 +320,7 @@ static bool part_start_anew(struct part *part, char *why)
 	if (part->existing) {
 		if (!part->folder.overwrite)
 			return part_wrong(why, part->name,
-					  "is there, and differs "
-					  "(recv --overwrite replaces it)");
+					  part->folder.differs);
 		close(part->fd);
 		part->existing = false;
 		if (part_open_file(part, why) != TRANSFER_YES)

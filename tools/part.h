@@ -25,8 +25,9 @@
 
 struct part_folder {
 	int fd;
-	bool overwrite; /* an existing file of the name is replaced */
-	uint64_t limit; /* longest file that is taken */
+	bool overwrite;	     /* an existing file of the name is replaced */
+	uint64_t limit;	     /* longest file that is taken */
+	const char *differs; /* said of another one, where it is not */
 };
 
 struct part;

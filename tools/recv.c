@@ -39,6 +39,8 @@ static bool recv_folder(const struct tool_call *call,
 	if (!tool_quantity(call, "limit", NOPAL_SIZE, INT64_MAX, &limit))
 		return false;
 	folder->limit = (uint64_t)limit;
+	folder->differs =
+		"is there, and differs (recv --overwrite replaces it)";
 	folder->overwrite = tool_value(call, "overwrite") != NULL;
 	if (!path)
 		path = ".";

@@ -35,6 +35,7 @@ static int scene_open(void **state)
 	assert_non_null(mkdtemp(scene->path));
 	scene->folder.fd = open(scene->path, O_RDONLY | O_DIRECTORY);
 	scene->folder.limit = INT64_MAX;
+	scene->folder.differs = "differs";
 	for (size_t i = 0; i < FILE_BYTES; i++)
 		scene->content[i] = (uint8_t)(i * 7 + i / 251);
 	*state = scene;

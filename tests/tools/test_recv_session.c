@@ -162,6 +162,7 @@ static int scene_open(void **state)
 	nopal_problems_init(&problems);
 	scene->group.folder.fd = open(scene->path, O_RDONLY | O_DIRECTORY);
 	scene->group.folder.limit = INT64_MAX;
+	scene->group.folder.differs = "differs";
 	scene->group.plan = nopal_plan_load("bulk", NULL, &problems);
 	pthread_mutex_init(&scene->group.lock, NULL);
 	progress_init(&scene->group.progress, "recv", false, false);
