@@ -2,10 +2,26 @@
 /*
  * listen.c -- where a tool listens.
  */
+#include <string.h>
+
 #include "listen.h"
 
-#define LISTEN_DEFAULT	  "[::]:9000"
-#define LISTEN_DEFAULT_V4 "0.0.0.0:9000"
+#define LISTEN_ANY    "[::]"
+#define LISTEN_ANY_V4 "0.0.0.0"
+#define LISTEN_PORT   ":9000"
+
+/* `host`: where nothing stands before the port. */
+static bool listen_parse(const char *host, const char *where,
+			 struct nopal_address *ret_local,
+			 struct nopal_problems *problems)
+{
+	char text[NOPAL_ADDRESS_TEXT];
+
+	if (*where != ':' || strlen(host) + strlen(where) >= sizeof(text))
+		return nopal_address_parse(where, ret_local, problems) == 0;
+	snprintf(text, sizeof(text), "%s%s", host, where);
+	return nopal_address_parse(text, ret_local, problems) == 0;
+}
 
 bool listen_fits(const struct tool_call *call)
 {
@@ -15,32 +31,33 @@ bool listen_fits(const struct tool_call *call)
 
 	nopal_problems_init(&problems);
 	if (listen)
-		nopal_address_parse(listen, &local, &problems);
+		listen_parse(LISTEN_ANY, listen, &local, &problems);
 	return !tool_problems(&problems);
 }
 
-static bool listen_open_at(const char *where, listen_call *open, void *user,
+static bool listen_open_at(const char *host, const char *where,
+			   listen_call *open, void *user,
 			   struct nopal_problems *problems)
 {
 	struct nopal_address local;
 
-	return nopal_address_parse(where, &local, problems) == 0 &&
+	return listen_parse(host, where, &local, problems) &&
 	       open(&local, user, problems);
 }
 
 bool listen_open(const struct tool_call *call, listen_call *open, void *user)
 {
 	const char *listen = tool_value(call, "listen");
+	const char *where = listen ? listen : LISTEN_PORT;
 	struct nopal_problems problems;
 	bool is_open;
 
 	nopal_problems_init(&problems);
-	is_open = listen_open_at(listen ? listen : LISTEN_DEFAULT, open, user,
-				 &problems);
-	if (!is_open && !listen && problems.errors) { /* without IPv6 */
+	is_open = listen_open_at(LISTEN_ANY, where, open, user, &problems);
+	if (!is_open && *where == ':' && problems.errors) { /* without IPv6 */
 		nopal_problems_fini(&problems);
 		nopal_problems_init(&problems);
-		is_open = listen_open_at(LISTEN_DEFAULT_V4, open, user,
+		is_open = listen_open_at(LISTEN_ANY_V4, where, open, user,
 					 &problems);
 	}
 	tool_problems(&problems);

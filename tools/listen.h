@@ -9,7 +9,9 @@
 
 #define LISTEN_OPTION                                                          \
 	{                                                                      \
-		"listen", 0, "ADDR:PORT", "UDP port (default [::]:9000)"       \
+		"listen", 0, "[ADDR]:PORT",                                    \
+			"UDP port, of all addresses where none is given "      \
+			"(default :9000)"                                      \
 	}
 
 /* Looked at before anything is opened: a wrong word is the user's.  False: it was
