@@ -10,7 +10,11 @@
  */
 #include "positive_ack.h"
 
-enum { ACK_AHEAD = 3 }; /* segments fetched before their turn */
+enum {
+	ACK_AHEAD = 3, /* segments fetched before their turn */
+	/* Waits for a status, while others arrive: then it will not come. */
+	ACK_PATIENCE = 4,
+};
 
 /* ---------------------------------------------------------------- departing */
 
@@ -143,19 +147,23 @@ ack_sender_oldest(struct nopal_session *session)
 }
 
 /* When the oldest departure will have waited too long; NOPAL_NEVER: none is
- * open. */
+ * open.  It is waited for while others arrive, which whoever detects losses makes
+ * use of; but not for ever, for who has asked for it may have given up. */
 static int64_t ack_sender_deadline(struct nopal_session *session,
 				   const struct nopal_part *part)
 {
 	const struct positive_ack *self = nopal_state(session, part);
 	const struct nopal_departure *oldest = ack_sender_oldest(session);
-	int64_t since_ns;
+	int64_t wait_ns = ack_sender_backed_off(session, part);
+	int64_t deadline_ns = self->progress_ns + wait_ns;
 
 	if (!oldest)
 		return NOPAL_NEVER;
-	since_ns = oldest->time_ns > self->progress_ns ? oldest->time_ns
-						       : self->progress_ns;
-	return since_ns + ack_sender_backed_off(session, part);
+	if (deadline_ns > oldest->time_ns + ACK_PATIENCE * wait_ns)
+		deadline_ns = oldest->time_ns + ACK_PATIENCE * wait_ns;
+	if (deadline_ns < oldest->time_ns + wait_ns)
+		deadline_ns = oldest->time_ns + wait_ns;
+	return deadline_ns;
 }
 
 static void ack_sender_overdue(struct nopal_session *session, int64_t left_ns)

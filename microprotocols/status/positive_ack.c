@@ -9,6 +9,7 @@
  *            a turn, not for each segment.  Where an unseen segment is no longer
  *            needed, the floor passes it, and its fate is told as unknown.
  *            Without `selective`, and where all must arrive, nothing is urgent.
+ *            What has waited for four timeouts is overdue, whatever else arrived.
  * Needs:     segment_numbers.
  * Provides:  acknowledgement (exclusive).
  * Excludes:  nothing.

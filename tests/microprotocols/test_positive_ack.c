@@ -223,6 +223,29 @@ static void test_timeouts_back_off_and_recover(void **state)
 	rig_close(&rig);
 }
 
+/* Nobody detects losses, or whoever did has given up, and others arrive all the time:
+ * what is missing is waited for longer, and not for ever. */
+static void test_arrivals_do_not_hide_a_hole(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, SELECTIVE, "delay 10ms");
+	change(&rig, "delay 10ms loss 100%");
+	send_many(&rig, 1);
+	change(&rig, "delay 10ms");
+	for (unsigned i = 0; i < 50; i++) { /* the wait is 1 s, four of them */
+		send_many(&rig, 1);
+		assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT),
+				 i > 40);
+		rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 52);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 1);
+	rig_close(&rig);
+}
+
 /* Nobody resends: a lost message is missing, one that the floor passed unseen
  * is unknown, and nothing is waited for. */
 static void test_unreliable_fates_are_true(void **state)
@@ -534,6 +557,7 @@ int main(void)
 		cmocka_unit_test(test_events_of_an_ack_come_in_order),
 		cmocka_unit_test(test_hole_is_told_at_once_and_selectively),
 		cmocka_unit_test(test_timeouts_back_off_and_recover),
+		cmocka_unit_test(test_arrivals_do_not_hide_a_hole),
 		cmocka_unit_test(test_unreliable_fates_are_true),
 		cmocka_unit_test(test_unreliable_selective_reports_the_hole),
 		cmocka_unit_test(test_floor_rides_on_data),
