@@ -242,13 +242,47 @@ void nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 
 /* ---------------------------------------------------------------- the layer */
 
-/* By this it says that nothing waits to leave it. */
-static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
+/* Does the layer pass over what it gives up? */
+static bool gives_up(const struct nopal_layer *layer,
+		     const struct nopal_part *parts)
 {
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const char *const *raises = parts[p].microprotocol->raises;
+
+		for (; raises && *raises; raises++)
+			if (strcmp(*raises, "PEER_GAVE_UP") == 0)
+				return true;
+	}
+	return false;
+}
+
+/* What stands on a flow that sends all again gets all: what is missing there is
+ * still needed, too, however long it takes. */
+static void seal_need(struct nopal_plan *plan, const struct nopal_layer *flow)
+{
+	static const char need[] = "reliability_unmet";
+	uint32_t below = shared_find(flow, need);
+
+	for (uint32_t l = 0; below < flow->shared_count && l < plan->flow;
+	     l++) {
+		struct nopal_layer *layer = &plan->layers[l];
+		uint32_t i = shared_find(layer, need);
+
+		if (i < layer->shared_count && !layer->shared_initial[i])
+			layer->shared_initial[i] = flow->shared_initial[below];
+	}
+}
+
+static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow,
+		      const struct nopal_part *parts)
+{
+	/* by this it says that nothing waits to leave it */
 	uint32_t idle = shared_find(flow, "app_limited");
 
 	if (idle < flow->shared_count)
 		plan->flow_idle = idle + 1;
+	if (!gives_up(flow, parts))
+		seal_need(plan, flow);
 }
 
 void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
@@ -266,5 +300,5 @@ void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 	seal_calls(plan, layer, composed);
 	seal_states(plan, layer, parts);
 	if (plan->flow && layer->index == plan->flow)
-		seal_flow(plan, layer);
+		seal_flow(plan, layer, parts);
 }

@@ -193,6 +193,33 @@ static void test_a_hundred_streams_through_loss(void **state)
 	pair_close();
 }
 
+/* The flow is out for longer than a message may be incomplete where nobody resends:
+ * on a stream of a flow that does, its first half waits for the other one. */
+static void test_half_a_message_waits_for_the_flow(void **state)
+{
+	static char bytes[2000];
+
+	(void)state;
+	pair_open(STREAMED, "delay 10ms");
+	open_stream(0);
+	say(0, "hello");
+	pair_run(NOPAL_SECOND);
+	change("delay 10ms loss mask 0x2");
+	assert_int_equal(
+		nopal_send(pair.here[0].session, bytes, sizeof(bytes), 1), 0);
+	change("loss 100%");
+	pair_run(12 * NOPAL_SECOND);
+	assert_int_equal(pair.there[0].delivered, 1);
+	change("delay 10ms");
+	pair_run(10 * NOPAL_SECOND);
+	assert_int_equal(pair.there[0].delivered, 2);
+	assert_int_equal(pair.there[0].bytes, 5 + sizeof(bytes));
+	say(0, "more");
+	pair_run(NOPAL_SECOND);
+	assert_int_equal(pair.there[0].delivered, 3);
+	pair_close();
+}
+
 static void test_the_flow_ends_them_all(void **state)
 {
 	(void)state;
@@ -324,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_the_peer_opens_streams_of_its_own),
 		cmocka_unit_test(test_no_stream_waits_for_another),
 		cmocka_unit_test(test_a_hundred_streams_through_loss),
+		cmocka_unit_test(test_half_a_message_waits_for_the_flow),
 		cmocka_unit_test(test_the_flow_ends_them_all),
 		cmocka_unit_test(test_the_world_may_end_first),
 		cmocka_unit_test(test_sessions_to_one_peer_share_a_flow),
