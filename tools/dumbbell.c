@@ -21,8 +21,7 @@ enum {
 struct dumbbell_flow {
 	struct dumbbell_run *run;
 	int index;
-	struct nopal_session *session; /* of the sender; NULL: none */
-	uint64_t bytes;		       /* delivered, ever */
+	uint64_t bytes; /* delivered, ever */
 	bool ended;
 };
 
@@ -43,7 +42,6 @@ static void dumbbell_pump(struct nopal_session *session, void *user)
 	struct dumbbell_flow *flow = user;
 	int error = 0;
 
-	flow->session = session;
 	while (!error)
 		error = nopal_send(session, flow->run->message,
 				   DUMBBELL_MESSAGE_BYTES, 0);
@@ -87,14 +85,16 @@ static void dumbbell_begin(void *user)
 {
 	struct dumbbell_flow *flow = user;
 	struct dumbbell_run *run = flow->run;
-	int host = 2 * flow->index;
+	int host = 2 * flow->index, left = run->bell->connections[flow->index];
+	struct nopal_endpoint *from = nopal_sim_endpoint(run->world, host, 0);
 	struct nopal_address peer;
 
 	nopal_sim_address(host + 1, DUMBBELL_PORT, &peer);
-	if (!nopal_session_open(nopal_sim_endpoint(run->world, host, 0),
-				run->bell->plans[flow->index], &peer,
-				&dumbbell_sender, flow))
-		flow->ended = true;
+	do {
+		if (!nopal_session_open(from, run->bell->plans[flow->index],
+					&peer, &dumbbell_sender, flow))
+			flow->ended = true;
+	} while (--left > 0);
 }
 
 /* --------------------------------------------------------------- measurement */

@@ -22,6 +22,8 @@ struct dumbbell {
 	uint64_t seed;
 	int flows;
 	struct nopal_plan *plans[DUMBBELL_FLOWS];
+	/* Sessions of each, side by side between its two hosts; 0: one. */
+	int connections[DUMBBELL_FLOWS];
 	/* Each flow begins at random within that time; then all run on, and what
 	 * comes after `warm_ns` is measured. */
 	int64_t stagger_ns, warm_ns, run_ns;

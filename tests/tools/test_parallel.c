@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* test_parallel -- what crosses the network for connections side by side adds up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "dumbbell.h"
+#include "microprotocol.h"
+#include "parallel.h"
+#include "suite.h"
+
+enum { CONNECTIONS = 20, MESSAGES = 3, SEGMENTS = 8 /* of a message */ };
+
+static void link_of(const char *words, struct nopal_link *ret_forward,
+		    struct nopal_link *ret_reverse)
+{
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	assert_int_equal(
+		nopal_link_parse(words, ret_forward, ret_reverse, &problems),
+		0);
+	nopal_problems_fini(&problems);
+}
+
+static struct parallel run(const char *config, const char *words, int count)
+{
+	struct parallel parallel = { .plan = suite_plan(config),
+				     .seed = 1,
+				     .connections = count,
+				     .messages = MESSAGES,
+				     .patience_ns = 20 * NOPAL_SECOND };
+
+	link_of(words, &parallel.forward, &parallel.reverse);
+	return parallel;
+}
+
+static void test_packets_are_counted(void **state)
+{
+	struct parallel parallel =
+		run("udt4", "rate 1gbit delay 5ms", CONNECTIONS);
+
+	(void)state;
+	assert_true(parallel_run(&parallel));
+	assert_int_equal(parallel.data_packets,
+			 CONNECTIONS * MESSAGES * SEGMENTS);
+	assert_int_equal(parallel.lost_packets, 0);
+	/* each one's handshake, two there and two back, and acks and windows */
+	assert_true(parallel.control_packets >= 6 * CONNECTIONS);
+	assert_true(parallel.control_bytes > parallel.control_packets);
+	/* three trips of 10 ms at least, and what the link takes for the bytes */
+	assert_true(parallel.took_ns >
+		    25 * NOPAL_MILLISECOND +
+			    NOPAL_SECOND / 1000000000 * CONNECTIONS * MESSAGES *
+				    PARALLEL_MESSAGE_BYTES * 8);
+	assert_true(parallel.fairness > 0 && parallel.fairness <= 1);
+	nopal_plan_unref(parallel.plan);
+}
+
+static void test_who_shares_a_flow_needs_fewer(void **state)
+{
+	struct parallel own = run("udt4", "rate 1gbit delay 5ms", CONNECTIONS),
+			shared = run("udt4_shared", "rate 1gbit delay 5ms",
+				     CONNECTIONS);
+
+	(void)state;
+	assert_true(parallel_run(&own));
+	assert_true(parallel_run(&shared));
+	assert_true(2 * shared.control_packets < own.control_packets);
+	assert_int_equal(shared.data_packets, own.data_packets);
+	nopal_plan_unref(own.plan);
+	nopal_plan_unref(shared.plan);
+}
+
+static void test_losses_are_sent_again_and_told(void **state)
+{
+	struct parallel parallel = run("udt4_shared", "delay 5ms loss 10%", 5);
+
+	(void)state;
+	assert_true(parallel_run(&parallel));
+	assert_true(parallel.lost_packets > 0);
+	assert_true(parallel.data_packets > 5 * MESSAGES * SEGMENTS);
+	nopal_plan_unref(parallel.plan);
+}
+
+static void test_what_never_arrives_is_told(void **state)
+{
+	struct parallel parallel = run("udt4", "delay 5ms loss 100%", 2);
+
+	(void)state;
+	assert_false(parallel_run(&parallel));
+	nopal_plan_unref(parallel.plan);
+}
+
+static void test_joining_is_timed(void **state)
+{
+	struct parallel_joining joining = { .plan = suite_plan("udt4_shared"),
+					    .seed = 1 };
+	struct nopal_link back;
+
+	(void)state;
+	link_of("delay 10ms", &joining.link, &back);
+	assert_true(parallel_join(&joining));
+	/* a cookie, then the session */
+	assert_int_equal(joining.opened_ns[0], 40 * NOPAL_MILLISECOND);
+	assert_int_equal(joining.arrived_ns[0], 50 * NOPAL_MILLISECOND);
+	assert_int_equal(joining.opened_ns[1], 0);
+	assert_int_equal(joining.arrived_ns[1], 10 * NOPAL_MILLISECOND);
+	assert_true(joining.packets[1] >= SEGMENTS);
+	assert_true(joining.packets[0] > joining.packets[1]);
+	nopal_plan_unref(joining.plan);
+}
+
+static void test_fairness_is_jains(void **state)
+{
+	(void)state;
+	assert_true(parallel_fairness((const uint64_t[]){ 3, 3 }, 2) == 1);
+	assert_true(parallel_fairness((const uint64_t[]){ 3, 1 }, 2) == 0.8);
+	assert_true(parallel_fairness((const uint64_t[]){ 0, 0 }, 2) == 0);
+}
+
+/* Ten connections of one pair of hosts have what one has, or ten times that. */
+static void test_a_foreign_flow_beside_many(void **state)
+{
+	struct dumbbell bell = { .seed = 1,
+				 .flows = 2,
+				 .connections = { 0, 10 },
+				 .stagger_ns = 100 * NOPAL_MILLISECOND,
+				 .warm_ns = 10 * NOPAL_SECOND,
+				 .run_ns = 20 * NOPAL_SECOND };
+
+	(void)state;
+	link_of("fwd: rate 20mbit delay 30ms limit 100 rev: delay 30ms",
+		&bell.forward, &bell.reverse);
+	bell.plans[0] = suite_plan("udt4");
+	bell.plans[1] = suite_plan("udt4_shared");
+	assert_true(dumbbell_run(&bell));
+	assert_true(dumbbell_share(&bell) > 0.3 && dumbbell_share(&bell) < 0.7);
+	nopal_plan_unref(bell.plans[1]);
+	bell.plans[1] = nopal_plan_ref(bell.plans[0]);
+	assert_true(dumbbell_run(&bell));
+	assert_true(dumbbell_share(&bell) < 0.2);
+	nopal_plan_unref(bell.plans[0]);
+	nopal_plan_unref(bell.plans[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_packets_are_counted),
+		cmocka_unit_test(test_who_shares_a_flow_needs_fewer),
+		cmocka_unit_test(test_losses_are_sent_again_and_told),
+		cmocka_unit_test(test_what_never_arrives_is_told),
+		cmocka_unit_test(test_joining_is_timed),
+		cmocka_unit_test(test_fairness_is_jains),
+		cmocka_unit_test(test_a_foreign_flow_beside_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
