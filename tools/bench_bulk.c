@@ -6,66 +6,22 @@
  * The script veth.sh and the programs of the rows do the measuring; this file
  * finds them, reads a line of JSON a measurement, and adds it to the report.
  */
-#include <errno.h>
-#include <jansson.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench.h"
-#include "tool.h"
+#include "veth.h"
 
-enum {
-	PATH_ROOM = 4096,
-	ROWS_ROOM = 1024,
-	NUMBER_ROOM = 32,
-};
-#define SCRIPT	      "veth.sh"
-#define BESIDE	      "../tests/bench" /* of the program in a build tree */
 #define DEFAULT_PATHS "V,W"
 #define DEFAULT_ROWS                                                           \
 	"raw,raw-sg,raw-plain,raw-hot,raw-crc,raw-crc-sg,tcp,enet,srt,"        \
 	"usrsctp,udt,monolith,monolith_unsummed,"                              \
 	"bulk,bulk-fused,bulk_cubic,bulk_unsummed,bulk_unsummed-fused"
 #define CONTROL "-again" /* behind the name of the row that runs twice */
-#define GIGA	1e9
 /* Above this share of its time without a core a run was disturbed. */
 #define DISTURBED 0.05
-#define BITS	  8
 
 /* ------------------------------------------------------------ what is to run */
-
-/* The script's folder: said, or beside the program in its build tree. */
-static bool bulk_directory(char *directory, size_t room)
-{
-	const char *said = getenv("NOPAL_BENCH_DIR");
-	char program[PATH_ROOM], script[PATH_ROOM + sizeof("/" SCRIPT)];
-	ssize_t length =
-		readlink("/proc/self/exe", program, sizeof(program) - 1);
-	char *slash;
-
-	program[length > 0 ? length : 0] = '\0';
-	slash = strrchr(program, '/');
-	if (said)
-		snprintf(directory, room, "%s", said);
-	else
-		snprintf(directory, room, "%.*s" BESIDE,
-			 slash ? (int)(slash + 1 - program) : 0, program);
-	snprintf(script, sizeof(script), "%s/" SCRIPT, directory);
-	if (access(script, R_OK) == 0)
-		return true;
-	fprintf(stderr,
-		"error: there is no %s\n"
-		"  fix: build with tests (meson setup BUILD && ninja -C BUILD) "
-		"and run\n"
-		"       BUILD/tools/nopal, or set NOPAL_BENCH_DIR to "
-		"BUILD/tests/bench\n",
-		script);
-	return false;
-}
 
 static bool bulk_is_config(const char *row)
 {
@@ -89,7 +45,7 @@ static void bulk_rows(struct bench_report *report, int argc, char **argv,
 	const char *twice = argc > 0 ? argv[0] : NULL;
 	bool replaces = argc > 0 && !bench_options(report)->rows;
 	size_t used = 0;
-	char again[ROWS_ROOM];
+	char again[VETH_ROWS_ROOM];
 
 	text[0] = '\0';
 	for (char **word = words; word && *word && used < room; word++) {
@@ -124,32 +80,32 @@ static enum bench_class bulk_class(const char *name)
 	return BENCH_NONE;
 }
 
-static double bulk_number(const json_t *side, const char *key)
-{
-	return json_number_value(json_object_get(side, key));
-}
+struct bulk {
+	struct bench_report *report;
+	/* Runs of one thread a side, and those that others kept from their cores. */
+	int runs, disturbed;
+};
 
 /* Once a row: what it ran with. */
 static void bulk_describe(struct bench_report *report, const char *row,
 			  const json_t *line)
 {
-	const json_t *recv = json_object_get(line, "recv");
 	const char *version =
-		json_string_value(json_object_get(recv, "version"));
+		veth_text(json_object_get(line, "recv"), "version");
 
 	bench_fact(report, row, "%s; rcvbuf %.0f, sender's sndbuf %.0f",
-		   version ? version : "-", bulk_number(recv, "rcvbuf"),
-		   bulk_number(json_object_get(line, "send"), "sndbuf"));
+		   version ? version : "-", veth_side(line, "recv", "rcvbuf"),
+		   veth_side(line, "send", "sndbuf"));
 }
 
 /* A run that delivered nothing, or something else than was sent, has no figure
  * and is told of. */
 static bool bulk_is_sound(struct bench_report *report, const char *row,
-			  const char *path, int round, const json_t *recv)
+			  const char *path, int round, const json_t *line)
 {
-	double wrong = bulk_number(recv, "wrong_bytes");
+	double wrong = veth_side(line, "recv", "wrong_bytes");
 
-	if (bulk_number(recv, "delivered_bytes") > 0 && wrong <= 0)
+	if (veth_is_sound(line))
 		return true;
 	bench_note(report, "%s on %s, round %d: %s", row, path, round + 1,
 		   wrong > 0 ? "wrong bytes were delivered"
@@ -157,69 +113,56 @@ static bool bulk_is_sound(struct bench_report *report, const char *row,
 	return false;
 }
 
-/* Runs of one thread a side, and those that others kept from their cores. */
-struct bulk_disturbance {
-	int runs, disturbed;
-};
-
-static void bulk_watch(struct bulk_disturbance *watch, const json_t *line)
+static void bulk_watch(struct bulk *bulk, const json_t *line)
 {
-	const json_t *recv = json_object_get(line, "recv"),
-		     *send = json_object_get(line, "send");
-	double waited =
-		bulk_number(recv, "waited_s") + bulk_number(send, "waited_s");
+	double waited = veth_side(line, "recv", "waited_s") +
+			veth_side(line, "send", "waited_s");
 
 	if (waited <= 0)
 		return;
-	watch->runs++;
-	watch->disturbed += waited > DISTURBED * bulk_number(recv, "seconds");
+	bulk->runs++;
+	bulk->disturbed +=
+		waited > DISTURBED * veth_side(line, "recv", "seconds");
 }
 
-static void bulk_warn(struct bench_report *report,
-		      const struct bulk_disturbance *watch)
+static void bulk_warn(const struct bulk *bulk)
 {
-	bench_fact(report, "disturbed_runs", "%d of %d", watch->disturbed,
-		   watch->runs);
-	if (watch->disturbed > 0)
-		bench_note(report,
+	bench_fact(bulk->report, "disturbed_runs", "%d of %d", bulk->disturbed,
+		   bulk->runs);
+	if (bulk->disturbed > 0)
+		bench_note(bulk->report,
 			   "%d of %d runs waited for a core while other "
 			   "programs had it: their goodput is too low",
-			   watch->disturbed, watch->runs);
+			   bulk->disturbed, bulk->runs);
 }
 
 static void bulk_take(struct bench_report *report, const json_t *line)
 {
-	const json_t *recv = json_object_get(line, "recv"),
-		     *send = json_object_get(line, "send");
-	const char *class = json_string_value(json_object_get(recv, "class")),
-		   *row = json_string_value(json_object_get(line, "row")),
-		   *path = json_string_value(json_object_get(line, "path"));
+	const char *class = veth_text(json_object_get(line, "recv"), "class"),
+		   *row = veth_text(line, "row"),
+		   *path = veth_text(line, "path");
 	struct bench_value value = { .what = row, .path = path };
-	double bytes = bulk_number(recv, "delivered_bytes");
 
-	value.round = (int)bulk_number(line, "round");
+	value.round = (int)veth_number(line, "round");
 	if (!row || !path ||
-	    !bulk_is_sound(report, row, path, value.round, recv))
+	    !bulk_is_sound(report, row, path, value.round, line))
 		return;
 	if (class)
 		value.class = bulk_class(class);
 	if (!bench_has(report, row))
 		bulk_describe(report, row, line);
 	value.measure = "goodput";
-	value.value = bytes * BITS / bulk_number(recv, "seconds") / GIGA;
+	value.value = veth_goodput(line);
 	bench_add(report, &value);
 	value.measure = "cpu";
-	value.value = (bulk_number(recv, "cpu_s") + bulk_number(send, "cpu_s") +
-		       bulk_number(line, "softirq_s")) /
-		      (bytes / GIGA);
+	value.value = veth_cpu(line);
 	bench_add(report, &value);
 }
 
 static void bulk_leave_out(struct bench_report *report, const json_t *line)
 {
-	const char *row = json_string_value(json_object_get(line, "left_out")),
-		   *program =
-			   json_string_value(json_object_get(line, "program"));
+	const char *row = veth_text(line, "left_out"),
+		   *program = veth_text(line, "program");
 
 	bench_note(report,
 		   "%s is left out, %s was not built; tools/install-packages "
@@ -227,77 +170,19 @@ static void bulk_leave_out(struct bench_report *report, const json_t *line)
 		   row ? row : "?", program ? program : "?");
 }
 
-static void bulk_read(struct bench_report *report, FILE *from)
+static void bulk_on_line(void *user, const json_t *line)
 {
-	struct bulk_disturbance watch = { 0 };
-	char *text = NULL;
-	size_t room = 0;
+	struct bulk *bulk = user;
 
-	while (getline(&text, &room, from) > 0) {
-		json_t *line = json_loads(text, 0, NULL);
-
-		if (json_object_get(line, "left_out")) {
-			bulk_leave_out(report, line);
-		} else if (line) {
-			bulk_watch(&watch, line);
-			bulk_take(report, line);
-		} else {
-			fprintf(stderr, "%s: %s", SCRIPT, text);
-		}
-		json_decref(line);
+	if (json_object_get(line, "left_out")) {
+		bulk_leave_out(bulk->report, line);
+		return;
 	}
-	bulk_warn(report, &watch);
-	free(text);
+	bulk_watch(bulk, line);
+	bulk_take(bulk->report, line);
 }
 
 /* ------------------------------------------------------------------ how it is */
-
-/* Never returns. */
-static void bulk_exec(const struct bench_report *report, const char *directory,
-		      const char *rows)
-{
-	const struct bench_options *options = bench_options(report);
-	char script[PATH_ROOM + sizeof("/" SCRIPT)];
-	char rounds[NUMBER_ROOM], seconds[NUMBER_ROOM];
-
-	/* where this program is killed the script must clean up after itself */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	snprintf(script, sizeof(script), "%s/" SCRIPT, directory);
-	snprintf(rounds, sizeof(rounds), "%d", options->rounds);
-	snprintf(seconds, sizeof(seconds), "%.3f", options->seconds);
-	execlp("bash", "bash", script, "-d", directory, "-n", rounds, "-t",
-	       seconds, "-p", options->paths ? options->paths : DEFAULT_PATHS,
-	       "-r", rows, NULL);
-	fprintf(stderr, "nopal bench: bash: %s\n", strerror(errno));
-	_exit(TOOL_ENVIRONMENT);
-}
-
-static int bulk_script(struct bench_report *report, const char *directory,
-		       const char *rows)
-{
-	int ends[2], status = 0;
-	pid_t child;
-	FILE *from;
-
-	if (pipe(ends) < 0 || (child = fork()) < 0) {
-		fprintf(stderr, "nopal bench: %s\n", strerror(errno));
-		return TOOL_ENVIRONMENT;
-	}
-	if (child == 0) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		bulk_exec(report, directory, rows);
-	}
-	close(ends[1]);
-	from = fdopen(ends[0], "r");
-	if (from) {
-		bulk_read(report, from);
-		fclose(from);
-	}
-	waitpid(child, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : TOOL_FAILED;
-}
 
 static void bulk_explain(struct bench_report *report)
 {
@@ -318,15 +203,26 @@ static void bulk_explain(struct bench_report *report)
 
 int bench_bulk(int argc, char **argv, struct bench_report *report)
 {
+	const struct bench_options *options = bench_options(report);
 	const char *cores = getenv("NOPAL_BENCH_CORES");
-	char directory[PATH_ROOM], rows[ROWS_ROOM];
+	struct bulk bulk = { .report = report };
+	char rows[VETH_ROWS_ROOM];
+	const struct veth veth = {
+		.paths = options->paths ? options->paths : DEFAULT_PATHS,
+		.rows = rows,
+		.rounds = options->rounds,
+		.seconds = options->seconds,
+		.line = bulk_on_line,
+		.user = &bulk,
+	};
+	int exit;
 
-	if (!bulk_directory(directory, sizeof(directory)))
-		return TOOL_ENVIRONMENT;
 	bulk_explain(report);
 	bulk_rows(report, argc, argv, rows, sizeof(rows));
 	bench_fact(report, "cores", "%s", cores ? cores : "0,1");
 	bench_fact(report, "payload_bytes", "1400");
 	bench_fact(report, "mtu_bytes", "1500");
-	return bulk_script(report, directory, rows);
+	exit = veth_run(&veth);
+	bulk_warn(&bulk);
+	return exit;
 }

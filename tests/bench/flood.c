@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -18,6 +19,7 @@
 enum {
 	BITS = 8,
 	WORD = sizeof(uint64_t),
+	KIB = 1024,
 	UNIT = FLOOD_PAYLOAD,
 	IN_FULL_EACH = 64, /* units */
 	HOST_ROOM = 64,
@@ -59,6 +61,38 @@ static bool flood_parse(struct flood *flood, char *text)
 	return inet_pton(AF_INET, text, &flood->address.sin_addr) == 1;
 }
 
+/* KiB, at most. */
+static long flood_resident(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
+static void flood_connect(struct flood *flood)
+{
+	const char *said = getenv("FLOOD_CONNECTIONS");
+
+	flood->connections = said ? atoi(said) : 1;
+	if (flood->connections < 1 ||
+	    flood->connections > FLOOD_MOST_CONNECTIONS) {
+		fprintf(stderr, "FLOOD_CONNECTIONS: 1 to %d\n",
+			FLOOD_MOST_CONNECTIONS);
+		exit(USAGE);
+	}
+	if (flood->connections > 1)
+		flood->lanes = calloc((size_t)flood->connections,
+				      sizeof(*flood->lanes));
+	if (flood->connections > 1 && !flood->lanes)
+		flood_fail("calloc");
+}
+
+struct flood *flood_lane(struct flood *flood, int index)
+{
+	return flood->lanes ? &flood->lanes[index] : flood;
+}
+
 void flood_begin(struct flood *flood, int argc, char **argv)
 {
 	static char host[HOST_ROOM];
@@ -77,6 +111,8 @@ void flood_begin(struct flood *flood, int argc, char **argv)
 	flood->what = argv[4];
 	flood->class_name = "none";
 	snprintf(flood->version, sizeof(flood->version), "-");
+	flood_connect(flood);
+	flood->resident_before = flood_resident();
 }
 
 /* Time that the first thread could have run, and another did. */
@@ -129,8 +165,37 @@ void flood_buffers(struct flood *flood, int fd)
 	getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &flood->send_buffer, &length);
 }
 
+/* Of all connections; how even they were, by Jain's index. */
+static struct flood flood_sum(const struct flood *flood, double *ret_fairness)
+{
+	struct flood sum = *flood;
+	double squares = 0, all = 0;
+
+	for (int i = 0; flood->lanes && i < flood->connections; i++) {
+		double bytes = (double)flood->lanes[i].delivered;
+
+		sum.delivered += flood->lanes[i].delivered;
+		sum.wrong += flood->lanes[i].wrong;
+		all += bytes;
+		squares += bytes * bytes;
+	}
+	*ret_fairness =
+		squares > 0 ? all * all / (flood->connections * squares) : 1;
+	return sum;
+}
+
+/* By how much the process has grown, but for the walk. */
+static long flood_grown(const struct flood *flood)
+{
+	long grown = flood_resident() - flood->resident_before;
+
+	return flood->sends ? grown - FLOOD_WALK / KIB : grown;
+}
+
 void flood_report(const struct flood *flood)
 {
+	double fairness;
+	const struct flood sum = flood_sum(flood, &fairness);
 	double seconds = flood->sends
 				 ? flood_clock(CLOCK_MONOTONIC) - flood->begun
 				 : flood->last - flood->first;
@@ -139,14 +204,16 @@ void flood_report(const struct flood *flood)
 	       "\"delivered_bytes\":%llu,\"wrong_bytes\":%llu,"
 	       "\"seconds\":%.6f,\"goodput_bps\":%.0f,"
 	       "\"cpu_s\":%.6f,\"waited_s\":%.6f,"
+	       "\"connections\":%d,\"fairness\":%.6f,\"grown_kb\":%ld,"
 	       "\"rcvbuf\":%d,\"sndbuf\":%d,\"version\":\"%s\"}\n",
 	       flood->sends ? "send" : "recv", flood->what, flood->class_name,
-	       (unsigned long long)flood->delivered,
-	       (unsigned long long)flood->wrong, seconds,
-	       seconds > 0 ? (double)flood->delivered * BITS / seconds : 0,
+	       (unsigned long long)sum.delivered, (unsigned long long)sum.wrong,
+	       seconds,
+	       seconds > 0 ? (double)sum.delivered * BITS / seconds : 0,
 	       flood_clock(CLOCK_PROCESS_CPUTIME_ID) - flood->cpu_before,
-	       flood_waited(flood) - flood->waited_before,
-	       flood->receive_buffer, flood->send_buffer, flood->version);
+	       flood_waited(flood) - flood->waited_before, flood->connections,
+	       fairness, flood_grown(flood), flood->receive_buffer,
+	       flood->send_buffer, flood->version);
 	fflush(stdout);
 }
 
@@ -171,16 +238,28 @@ uint8_t *flood_walk(void)
 	return walk;
 }
 
+const uint8_t *flood_peek(const struct flood *flood, const uint8_t *walk,
+			  size_t most, size_t *ret_length)
+{
+	size_t left = FLOOD_WALK - (size_t)flood->place;
+
+	*ret_length = left < most ? left : most;
+	return walk + flood->place;
+}
+
+void flood_gone(struct flood *flood, size_t length)
+{
+	flood->place += length;
+	if (flood->place == FLOOD_WALK)
+		flood->place = 0;
+}
+
 const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most,
 			  size_t *ret_length)
 {
-	size_t left = FLOOD_WALK - (size_t)flood->place;
-	const uint8_t *next = walk + flood->place;
+	const uint8_t *next = flood_peek(flood, walk, most, ret_length);
 
-	*ret_length = left < most ? left : most;
-	flood->place += *ret_length;
-	if (flood->place == FLOOD_WALK)
-		flood->place = 0;
+	flood_gone(flood, *ret_length);
 	return next;
 }
 

@@ -10,6 +10,10 @@
  * word at place i of the walk is i times an odd constant: a receiver can tell
  * from any word where it belongs, and checks what came without a copy of it.
  * Only bytes in their places count as delivered.
+ *
+ * FLOOD_CONNECTIONS=N in the environment: so many streams side by side, each a walk
+ * of its own, where the program knows how.  The report adds them up, and says how
+ * even they were and by how much the process grew for them.
  */
 #ifndef FLOOD_H
 #define FLOOD_H
@@ -30,6 +34,7 @@ enum {
 	FLOOD_WRITE = 128 << 10, /* bytes handed to a byte stream at once */
 	FLOOD_SOCKET_BUFFER = 8 << 20, /* asked for, on both sides */
 	FLOOD_MTU = 1500,
+	FLOOD_MOST_CONNECTIONS = 10000,
 	/* whole trains of payload, just below 64 MiB */
 	FLOOD_WALK = FLOOD_PAYLOAD * FLOOD_TRAIN * 1089,
 	FLOOD_NOT_HERE = 77, /* exit: this row cannot be measured here */
@@ -54,12 +59,18 @@ struct flood {
 	double begun, cpu_before;
 	bool alone; /* one thread: what it waits for a core is others' doing */
 	double waited_before;
+
+	int connections;      /* side by side */
+	struct flood *lanes;  /* of each; NULL: there is one, and this is it */
+	long resident_before; /* KiB */
 };
 
 /* Reads the command line, or ends the program with 2. */
 void flood_begin(struct flood *flood, int argc, char **argv);
 /* Says that packets may come: the script starts the sender then. */
 void flood_ready(const struct flood *flood);
+/* Of a connection its place, and what it delivered. */
+struct flood *flood_lane(struct flood *flood, int index);
 /* The sender's time is over.  The first call starts it. */
 bool flood_over(struct flood *flood);
 void flood_report(const struct flood *flood);
@@ -80,6 +91,10 @@ void flood_datagram(struct flood *flood, const void *bytes, size_t length);
 /* A stream's next piece of at most `most` bytes; it never wraps. */
 const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most,
 			  size_t *ret_length);
+/* The same, of which only so much was taken as is said then. */
+const uint8_t *flood_peek(const struct flood *flood, const uint8_t *walk,
+			  size_t most, size_t *ret_length);
+void flood_gone(struct flood *flood, size_t length);
 
 /* For messages, which never wrap: one of `length` was sent from its place; one
  * that begins to arrive is at the walk's begin where it would not fit. */

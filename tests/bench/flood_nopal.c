@@ -5,7 +5,9 @@
  *
  * In the environment: FLOOD_BODY=1400 gives the packets of a config that cuts
  * messages so many bytes of payload, as everyone's have in veth.sh; FLOOD_FUSED
- * refuses what is interpreted; FLOOD_COUNTERS prints counters.
+ * refuses what is interpreted; FLOOD_COUNTERS prints counters.  FLOOD_CONNECTIONS
+ * are sessions between the same two endpoints; whether they share a flow is a matter
+ * of the config.
  */
 #include <event2/event.h>
 #include <stdio.h>
@@ -20,49 +22,96 @@ enum {
 	REFUSED = 3,
 	SETTING_ROOM = 64,
 	QUIET_S = 2, /* whoever says no farewell is gone then */
+	FAREWELL_US = 10000,
+	FAREWELLS = 100, /* then it is over */
+	/* What all sessions together have unfinished, at most: one has its usual. */
+	UNFINISHED = 64 << 20,
 };
 
-/* What both ends of a flow need. */
+struct bulk;
+
+/* A connection. */
+struct bulk_lane {
+	struct bulk *bulk;
+	struct flood *flood; /* its own place in the walk */
+	struct nopal_session *session;
+	bool over; /* nothing is sent any more */
+};
+
+/* What both ends of the connections need. */
 struct bulk {
 	struct flood *flood;
 	struct event_base *base;
 	struct nopal_plan *plan;
-	struct nopal_session *session;
+	struct nopal_endpoint *endpoint;
 	struct nopal_buffer *walk; /* the sender's */
-	uint32_t message;	   /* bytes */
-	uint64_t delivered;	   /* when the quiet timer looked last */
-	bool over;		   /* nothing is sent any more */
-	bool ended;		   /* the session is gone, or as good as that */
+	struct bulk_lane *lane;
+	int opened, ended;  /* connections */
+	int accepted;	    /* of them, there */
+	uint32_t message;   /* bytes */
+	uint64_t delivered; /* when the quiet timer looked last */
+	bool gone;	    /* all of them, or as good as that */
 	bool ordered;
 };
 
-/* ------------------------------------------------------------------ the flow */
+/* ----------------------------------------------------------- the connections */
 
-static void bulk_push(struct bulk *bulk)
+static void bulk_push(struct bulk_lane *lane)
 {
-	struct flood *flood = bulk->flood;
+	struct bulk *bulk = lane->bulk;
 
-	while (!bulk->over) {
-		if (flood_over(flood)) {
-			bulk->over = true;
-			nopal_session_close(bulk->session);
+	while (!lane->over) {
+		if (flood_over(bulk->flood)) {
+			lane->over = true;
+			nopal_session_close(lane->session);
 			return;
 		}
-		if (nopal_send_buffer(bulk->session, bulk->walk,
-				      (uint32_t)flood->place, bulk->message,
-				      0) < 0)
+		if (nopal_send_buffer(lane->session, bulk->walk,
+				      (uint32_t)lane->flood->place,
+				      bulk->message, 0) < 0)
 			return;
-		flood_sent(flood, bulk->message);
+		flood_sent(lane->flood, bulk->message);
 	}
 }
 
+static void bulk_limit(const struct bulk *bulk, struct nopal_session *session)
+{
+	const struct nopal_budget *usual = nopal_plan_budget(bulk->plan);
+	struct nopal_budget budget = {
+		.send_bytes = UNFINISHED / (unsigned)bulk->flood->connections
+	};
+
+	if (budget.send_bytes < usual->send_bytes)
+		nopal_session_set_budget(session, &budget);
+}
+
+/* The flood begins when all are there. */
 static void bulk_on_opened(struct nopal_session *session, void *user)
+{
+	struct bulk_lane *lane = user;
+	struct bulk *bulk = lane->bulk;
+
+	lane->session = session;
+	if (!bulk->walk)
+		return;
+	bulk_limit(bulk, session);
+	if (++bulk->opened < bulk->flood->connections)
+		return;
+	for (int i = 0; i < bulk->opened; i++)
+		bulk_push(&bulk->lane[i]);
+}
+
+static void *bulk_on_accepted(struct nopal_session *session, void *user)
 {
 	struct bulk *bulk = user;
 
-	bulk->session = session;
-	if (bulk->walk)
-		bulk_push(bulk);
+	(void)session;
+	if (bulk->accepted == bulk->flood->connections) {
+		fprintf(stderr, "%s: one connection too many\n",
+			bulk->flood->what);
+		exit(REFUSED);
+	}
+	return &bulk->lane[bulk->accepted++];
 }
 
 static void bulk_on_writable(struct nopal_session *session, void *user)
@@ -76,17 +125,17 @@ static void bulk_on_writable(struct nopal_session *session, void *user)
 static void bulk_on_received(struct nopal_session *session,
 			     struct nopal_message *message, void *user)
 {
-	struct bulk *bulk = user;
-	struct flood *flood = bulk->flood;
+	const struct bulk_lane *lane = user;
+	struct flood *flood = lane->flood;
 
 	(void)session;
-	flood_arrived(flood);
+	flood_arrived(lane->bulk->flood);
 	flood_begins(flood, nopal_message_length(message));
 	for (size_t i = 0; i < nopal_message_pieces(message); i++) {
 		uint32_t length;
 		const uint8_t *piece = nopal_message_piece(message, i, &length);
 
-		if (i == 0 && !bulk->ordered)
+		if (i == 0 && !lane->bulk->ordered)
 			flood_datagram(flood, piece, length);
 		else
 			flood_stream(flood, piece, length);
@@ -108,13 +157,15 @@ static void bulk_print_counters(const struct nopal_session *session)
 static void bulk_on_ended(struct nopal_session *session, int end,
 			  const char *text, void *user)
 {
-	struct bulk *bulk = user;
+	struct bulk *bulk = ((struct bulk_lane *)user)->bulk;
 
-	if (end != 0 && !bulk->ended)
+	if (end != 0 && !bulk->gone)
 		fprintf(stderr, "%s: ended: %s\n", bulk->flood->what, text);
 	if (getenv("FLOOD_COUNTERS"))
 		bulk_print_counters(session);
-	bulk->ended = true;
+	if (++bulk->ended < bulk->flood->connections)
+		return;
+	bulk->gone = true;
 	event_base_loopbreak(bulk->base);
 }
 
@@ -127,13 +178,14 @@ static void bulk_on_quiet(evutil_socket_t unused, short what, void *user)
 	(void)unused;
 	(void)what;
 	if (bulk->delivered > 0 && bulk->delivered == bulk->flood->delivered) {
-		bulk->ended = true;
+		bulk->gone = true;
 		event_base_loopbreak(bulk->base);
 	}
 	bulk->delivered = bulk->flood->delivered;
 }
 
 static const struct nopal_callbacks bulk_callbacks = {
+	.accepted = bulk_on_accepted,
 	.opened = bulk_on_opened,
 	.writable = bulk_on_writable,
 	.received = bulk_on_received,
@@ -232,24 +284,33 @@ static struct nopal_endpoint *bulk_endpoint(struct bulk *bulk,
 	return endpoint;
 }
 
+static void bulk_open(struct bulk *bulk, const struct nopal_address *peer)
+{
+	for (int i = 0; i < bulk->flood->connections; i++)
+		if (!nopal_session_open(bulk->endpoint, bulk->plan, peer,
+					&bulk_callbacks, &bulk->lane[i]))
+			exit(REFUSED);
+}
+
 static void bulk_start(struct bulk *bulk, struct nopal_world *world,
 		       const char *text)
 {
 	struct nopal_address address = { 0 }, any = { 0 };
+	bool sends = bulk->flood->sends;
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
 	nopal_address_parse(text, &address, &problems);
 	nopal_address_parse("0.0.0.0:0", &any, &problems);
 	nopal_problems_fini(&problems);
-	if (bulk->flood->sends) {
+	bulk->endpoint = bulk_endpoint(bulk, world, sends ? &any : &address);
+	if (sends) {
 		bulk->walk = nopal_buffer_new(FLOOD_WALK);
 		flood_fill(nopal_buffer_bytes(bulk->walk));
-		nopal_session_open(bulk_endpoint(bulk, world, &any), bulk->plan,
-				   &address, &bulk_callbacks, bulk);
+		bulk_open(bulk, &address);
 	} else {
-		nopal_endpoint_allow(bulk_endpoint(bulk, world, &address),
-				     bulk->plan, NOPAL_ALLOW_CONNECTIONLESS,
+		nopal_endpoint_allow(bulk->endpoint, bulk->plan,
+				     NOPAL_ALLOW_CONNECTIONLESS,
 				     &bulk_callbacks, bulk);
 		flood_ready(bulk->flood);
 	}
@@ -261,7 +322,7 @@ static void bulk_dispatch(struct bulk *bulk)
 	const struct timeval quiet = { QUIET_S, 0 };
 	struct event *timer = NULL;
 
-	if (bulk->ended)
+	if (bulk->gone)
 		return;
 	if (!bulk->flood->sends &&
 	    !nopal_plan_provides(bulk->plan, "connection"))
@@ -272,6 +333,36 @@ static void bulk_dispatch(struct bulk *bulk)
 	event_base_dispatch(bulk->base);
 	if (timer)
 		event_free(timer);
+}
+
+/* The flow of sessions that share one ends after them, and so do those of the peer
+ * where it is closed, and not torn. */
+static void bulk_farewell(const struct bulk *bulk)
+{
+	const struct timeval moment = { 0, FAREWELL_US };
+
+	if (!nopal_plan_provides(bulk->plan, "connection"))
+		return;
+	for (int i = 0; i < FAREWELLS; i++) {
+		if (!nopal_endpoint_counters(bulk->endpoint)->sessions)
+			return;
+		event_base_loopexit(bulk->base, &moment);
+		event_base_dispatch(bulk->base);
+	}
+}
+
+static struct bulk_lane *bulk_lanes(struct bulk *bulk)
+{
+	struct flood *flood = bulk->flood;
+	struct bulk_lane *lanes =
+		calloc((size_t)flood->connections, sizeof(*lanes));
+
+	if (!lanes)
+		flood_fail("calloc");
+	for (int i = 0; i < flood->connections; i++)
+		lanes[i] = (struct bulk_lane){ .bulk = bulk,
+					       .flood = flood_lane(flood, i) };
+	return lanes;
 }
 
 static void bulk_run(struct flood *flood, const char *address)
@@ -285,16 +376,19 @@ static void bulk_run(struct flood *flood, const char *address)
 		flood->class_name = "crc";
 	bulk.ordered = nopal_plan_provides(bulk.plan, "order");
 	bulk_fit_message(&bulk);
+	bulk.lane = bulk_lanes(&bulk);
 	bulk.base = event_base_new();
 	world = nopal_live_new(bulk.base);
 	bulk_start(&bulk, world, address);
 	bulk_dispatch(&bulk);
 	flood_report(flood);
+	bulk_farewell(&bulk);
 	nopal_world_free(world);
 	if (bulk.walk)
 		nopal_buffer_free(bulk.walk);
 	nopal_plan_unref(bulk.plan);
 	event_base_free(bulk.base);
+	free(bulk.lane);
 }
 
 int main(int argc, char **argv)

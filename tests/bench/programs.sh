@@ -44,6 +44,14 @@ flow peer_srt srt
 flow peer_usrsctp usrsctp
 flow peer_udt udt
 
+# several connections at once
+export FLOOD_CONNECTIONS=20
+flow flood_tcp tcp
+flow flood_nopal udt4
+flow flood_nopal udt4_shared
+flow peer_udt udt
+unset FLOOD_CONNECTIONS
+
 NOPAL_BENCH_DIR=/nonexistent "$nopal" bench bulk 2>"$folder/err"
 [ $? = 3 ] && grep -q 'fix:' "$folder/err" || fault "no word about missing programs"
 "$nopal" bench nonsense 2>"$folder/err"

@@ -136,11 +136,56 @@ static void test_a_datagram_sets_the_place(void **state)
 	assert_int_equal(flood.wrong, 0);
 }
 
+/* Connections are streams of their own, and the report has all of them. */
+static void test_connections_are_added_up(void **state)
+{
+	struct flood lanes[4] = { 0 };
+	struct flood flood = { .connections = 4, .lanes = lanes }, sum;
+	double fairness;
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		flood_stream(flood_lane(&flood, i), walk,
+			     i < 2 ? FLOOD_PAYLOAD : 2 * FLOOD_PAYLOAD);
+	flood_stream(flood_lane(&flood, 3), walk, FLOOD_PAYLOAD);
+	sum = flood_sum(&flood, &fairness);
+	assert_int_equal(sum.delivered, 6 * FLOOD_PAYLOAD);
+	assert_int_equal(sum.wrong, FLOOD_PAYLOAD); /* it came twice */
+	assert_float_equal(fairness, 36.0 / (4 * 10), 1e-9);
+	flood.connections = 1;
+	flood.lanes = NULL;
+	assert_ptr_equal(flood_lane(&flood, 0), &flood);
+	flood_sum(&flood, &fairness);
+	assert_float_equal(fairness, 1, 0);
+}
+
+/* What was not taken of a piece is the next one's begin. */
+static void test_a_piece_may_be_taken_in_part(void **state)
+{
+	struct flood sender = { .place = FLOOD_WALK - 100 }, flood = sender;
+	size_t length;
+	const uint8_t *next = flood_peek(&sender, walk, FLOOD_WRITE, &length);
+
+	(void)state;
+	assert_int_equal(length, 100);
+	flood_stream(&flood, next, 40);
+	flood_gone(&sender, 40);
+	next = flood_peek(&sender, walk, FLOOD_WRITE, &length);
+	assert_int_equal(length, 60);
+	flood_stream(&flood, next, length);
+	flood_gone(&sender, length);
+	assert_int_equal(sender.place, 0);
+	assert_int_equal(flood.delivered, 100);
+	assert_int_equal(flood.wrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest all[] = {
 		cmocka_unit_test(test_a_stream_may_come_in_any_pieces),
 		cmocka_unit_test(test_a_stream_wraps_at_the_walks_end),
+		cmocka_unit_test(test_connections_are_added_up),
+		cmocka_unit_test(test_a_piece_may_be_taken_in_part),
 		cmocka_unit_test(test_a_gap_in_a_stream_is_seen),
 		cmocka_unit_test(test_what_comes_twice_is_seen),
 		cmocka_unit_test(

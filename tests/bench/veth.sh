@@ -6,8 +6,10 @@
 # by hand:
 #
 #     veth.sh [-d DIRECTORY] [-n ROUNDS] [-t SECONDS] [-p V,W] [-r ROW,ROW...]
+#             [-c CONNECTIONS,CONNECTIONS...]
 #
-# Prints one line of JSON a measurement, with the reports of both sides.  Path V is
+# Prints one line of JSON a measurement, with the reports of both sides, and the
+# packets that came back.  Path V is
 # the default veth, which carries 64 KiB super-packets whole; W has all offloads
 # off, so that every packet is a packet.  In each round all rows run once on each
 # path, in random order.
@@ -26,9 +28,10 @@ set -u
 
 IFS=, read -r sender_core receiver_core <<<"${NOPAL_BENCH_CORES:-0,1}"
 directory=$(cd "$(dirname "$0")" && pwd)
-rounds=10 seconds=2 paths=V,W rows=raw,tcp,bulk
-while getopts d:n:t:p:r: option; do
+rounds=10 seconds=2 paths=V,W rows=raw,tcp,bulk counts=1
+while getopts c:d:n:t:p:r: option; do
 	case $option in
+	c) counts=$OPTARG ;;
 	d) directory=$OPTARG ;;
 	n) rounds=$OPTARG ;;
 	t) seconds=$OPTARG ;;
@@ -140,9 +143,14 @@ run_in() { # NAMESPACE CORE PROGRAM ARGUMENT...
 export FLOOD_BODY=1400 NOPAL_FUSED=off NOPAL_CONFIGS=${NOPAL_CONFIGS:-$directory}
 units=$directory:$directory/../../configs
 
-measure() { # PATH ROUND NAME ROW
+packets_back() {
+	ip netns exec "$there" cat /sys/class/net/vb/statistics/tx_packets
+}
+
+measure() { # PATH ROUND NAME ROW CONNECTIONS
 	local program=$directory/$(program_of "$4") what=$4
-	local ready= sent= received= before after
+	local ready= sent= received= before after back
+	local -x FLOOD_CONNECTIONS=$5
 	[ -x "$program" ] || return 0
 	case $what in
 	*-fused)
@@ -154,22 +162,25 @@ measure() { # PATH ROUND NAME ROW
 	exec 3< <(run_in "$there" "$receiver_core" "$program" recv $address "$seconds" "$what")
 	read -r -t $start_patience -u 3 ready
 	before=$(softirq_ns)
+	back=$(packets_back)
 	[ -z "$ready" ] ||
 		sent=$(run_in "$here" "$sender_core" "$program" send $address "$seconds" "$what" | tail -1)
 	read -r -t "$patience" -u 3 received
 	after=$(softirq_ns)
+	back=$(($(packets_back) - back))
 	exec 3<&-
 	for process in $(processes); do
 		kill -9 "$process" 2>/dev/null
 	done
-	printf '{"path":"%s","round":%d,"row":"%s","softirq_s":%s,"send":%s,"recv":%s}\n' \
-		"$1" "$2" "$3" \
+	printf '{"path":"%s","round":%d,"row":"%s","connections":%d,"packets_back":%d,"softirq_s":%s,"send":%s,"recv":%s}\n' \
+		"$1" "$2" "$3" "$5" "$back" \
 		"$(awk -v a="$after" -v b="$before" 'BEGIN { printf "%.6f", (a - b) / 1e9 }')" \
 		"${sent:-null}" "${received:-null}"
 }
 
 IFS=, read -r -a path_list <<<"$paths"
 IFS=, read -r -a row_list <<<"$rows"
+IFS=, read -r -a count_list <<<"$counts"
 for row in "${row_list[@]}"; do
 	[ -x "$directory/$(program_of "${row#*=}")" ] ||
 		printf '{"left_out":"%s","program":"%s"}\n' "${row%%=*}" \
@@ -178,8 +189,10 @@ done
 for ((round = 0; round < rounds; round++)); do
 	for path in "${path_list[@]}"; do
 		set_path "$path"
-		for row in $(printf '%s\n' "${row_list[@]}" | shuf); do
-			measure "$path" $round "${row%%=*}" "${row#*=}"
+		for count in "${count_list[@]}"; do
+			for row in $(printf '%s\n' "${row_list[@]}" | shuf); do
+				measure "$path" $round "${row%%=*}" "${row#*=}" "$count"
+			done
 		done
 	done
 done
