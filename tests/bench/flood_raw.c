@@ -10,6 +10,7 @@
  *     raw-crc-sg as `raw-sg`, likewise
  *     raw-hot    as `raw`, but one warm train is sent again and again
  *     raw-plain  as `raw`, but without window: what is lost is lost
+ *     raw-single as `raw`, but each datagram by a call of its own, on both sides
  *
  * Nothing is resent or put in order.  An ack says the highest number that came,
  * so a loss closes no window; where a whole window is lost it is forgiven.
@@ -50,7 +51,7 @@ struct raw_header {
 
 struct raw_mode {
 	const char *name;
-	bool windowed, gathers, hot, crc;
+	bool windowed, gathers, hot, crc, singly;
 };
 
 struct raw {
@@ -72,6 +73,7 @@ static const struct raw_mode raw_modes[] = {
 	{ "raw-crc-sg", .windowed = true, .gathers = true, .crc = true },
 	{ "raw-hot", .windowed = true, .hot = true },
 	{ "raw-plain", .windowed = false },
+	{ "raw-single", .windowed = true, .singly = true },
 };
 
 static const struct raw_mode *raw_mode(const char *name)
@@ -139,17 +141,18 @@ static bool raw_batch(struct raw *raw)
 	struct mmsghdr messages[BATCH] = { 0 };
 	struct iovec pieces[BATCH];
 	struct sockaddr_in peer;
+	int got, batch = raw->mode->singly ? 1 : BATCH;
 	bool more = true;
-	int got;
 
-	for (int i = 0; i < BATCH; i++) {
+	for (int i = 0; i < batch; i++) {
 		pieces[i] = (struct iovec){ blocks[i], BLOCK };
 		messages[i].msg_hdr.msg_iov = &pieces[i];
 		messages[i].msg_hdr.msg_iovlen = 1;
 	}
 	messages[0].msg_hdr.msg_name = &peer;
 	messages[0].msg_hdr.msg_namelen = sizeof(peer);
-	got = recvmmsg(raw->fd, messages, BATCH, MSG_WAITFORONE, NULL);
+	got = recvmmsg(raw->fd, messages, (unsigned)batch, MSG_WAITFORONE,
+		       NULL);
 	if (got <= 0)
 		return raw->flood.first <= 0;
 	flood_arrived(&raw->flood);
@@ -163,10 +166,10 @@ static bool raw_batch(struct raw *raw)
 static void raw_recv(struct raw *raw)
 {
 	const struct timeval quiet = { QUIET_S, 0 };
-	int one = 1;
+	int merged = !raw->mode->singly;
 
 	setsockopt(raw->fd, SOL_SOCKET, SO_RCVTIMEO, &quiet, sizeof(quiet));
-	setsockopt(raw->fd, SOL_UDP, UDP_GRO, &one, sizeof(one));
+	setsockopt(raw->fd, SOL_UDP, UDP_GRO, &merged, sizeof(merged));
 	if (bind(raw->fd, (struct sockaddr *)&raw->flood.address,
 		 sizeof(raw->flood.address)) < 0)
 		flood_fail("bind");
@@ -249,6 +252,23 @@ static size_t raw_make_train(struct raw *raw)
 	return 1;
 }
 
+static bool raw_refused(void)
+{
+	if (errno != EAGAIN && errno != ENOBUFS && errno != EINTR)
+		flood_fail("sendmsg");
+	return true;
+}
+
+static void raw_transmit_singly(struct raw *raw)
+{
+	raw_copy_train(raw);
+	for (size_t i = 0; i < FLOOD_TRAIN; i++)
+		while (send(raw->fd, raw->train + i * DATAGRAM, DATAGRAM, 0) <
+			       0 &&
+		       raw_refused())
+			;
+}
+
 static void raw_transmit(struct raw *raw)
 {
 	char control[CMSG_SPACE(sizeof(uint16_t))] = { 0 };
@@ -263,9 +283,8 @@ static void raw_transmit(struct raw *raw)
 	cmsg->cmsg_type = UDP_SEGMENT;
 	cmsg->cmsg_len = CMSG_LEN(sizeof(size));
 	memcpy(CMSG_DATA(cmsg), &size, sizeof(size));
-	while (sendmsg(raw->fd, &message, 0) < 0)
-		if (errno != EAGAIN && errno != ENOBUFS && errno != EINTR)
-			flood_fail("sendmsg");
+	while (sendmsg(raw->fd, &message, 0) < 0 && raw_refused())
+		;
 }
 
 static bool raw_has_room(const struct raw *raw)
@@ -300,7 +319,8 @@ static void raw_send(struct raw *raw)
 		flood_fail("connect");
 	while (!flood_over(&raw->flood))
 		if (raw_may_send(raw))
-			raw_transmit(raw);
+			(raw->mode->singly ? raw_transmit_singly
+					   : raw_transmit)(raw);
 	for (int i = 0; i < FAREWELLS; i++)
 		send(raw->fd, "", 1, 0);
 	free(raw->walk);
@@ -318,8 +338,9 @@ int main(int argc, char **argv)
 		if (!flood_crc_is_here())
 			return FLOOD_NOT_HERE;
 	}
-	snprintf(raw.flood.version, sizeof(raw.flood.version),
-		 "trains of %d, gro at the receiver, window %d", FLOOD_TRAIN,
+	snprintf(raw.flood.version, sizeof(raw.flood.version), "%s, window %d",
+		 raw.mode->singly ? "a datagram a call"
+				  : "trains of 44, gro at the receiver",
 		 raw.mode->windowed ? WINDOW : 0);
 	raw.fd = socket(AF_INET, SOCK_DGRAM, 0);
 	flood_buffers(&raw.flood, raw.fd);

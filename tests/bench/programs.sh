@@ -33,6 +33,7 @@ flow flood_raw raw
 flow flood_raw raw-sg
 flow flood_raw raw-hot
 flow flood_raw raw-plain
+flow flood_raw raw-single
 flow flood_tcp tcp
 flow flood_nopal bulk
 flow flood_nopal ctp_minimal
