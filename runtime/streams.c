@@ -363,7 +363,8 @@ struct nopal_session *nopal_stream_open(struct nopal_session *with,
 	return top ? &top->session : NULL;
 }
 
-/* The flow to this peer that sessions of the plan share; NULL: none yet. */
+/* The flow to this peer that sessions of the plan share; NULL: none yet.  Who was
+ * opened last is looked at first, and most often stands on it. */
 static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
 				    const struct nopal_plan *plan,
 				    const struct nopal_address *peer)
@@ -372,7 +373,8 @@ static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
 		return NULL;
 	for (struct nopal_core *bottom = endpoint->sessions; bottom;
 	     bottom = bottom->next) {
-		struct nopal_core *flow = nopal__top(bottom);
+		struct nopal_core *flow =
+			bottom->below ? bottom->below : nopal__top(bottom);
 
 		if (flow->is_flow && flow->layer->plan == plan &&
 		    may_join(flow) && nopal_address_equal(&flow->peer, peer))
