@@ -9,8 +9,8 @@
  * the last.  Packets back are all that the receiving host sends: acks, for the most
  * part.  Memory is what the two processes grew by, without what the kernel has.
  */
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "microprotocol.h"
 #include "reproduce_veth.h"
@@ -100,8 +100,9 @@ static double fig7_value(enum fig7_table table, const json_t *line)
 	case FIG7_JAIN:
 		return veth_side(line, "recv", "fairness");
 	case FIG7_MEMORY:
-		return (veth_side(line, "recv", "grown_kb") +
-			veth_side(line, "send", "grown_kb")) /
+		return fmax(veth_side(line, "recv", "grown_kb") +
+				    veth_side(line, "send", "grown_kb"),
+			    0) /
 		       FIG7_KIB_IN_MIB;
 	case FIG7_TABLES:
 		break;

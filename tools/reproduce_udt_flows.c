@@ -249,12 +249,23 @@ static bool flows_join(const struct flows *flows, int run)
 typedef bool flows_once(const struct flows *flows, int count,
 			enum flows_kind kind, int run);
 
+/* Rows are numbers of connections. */
+static bool flows_wants(const struct flows *flows, int count)
+{
+	char row[FLOWS_ROW_BYTES];
+
+	snprintf(row, sizeof(row), "%d", count);
+	return reproduce_wanted(flows->options->rows, row);
+}
+
 /* All runs of a table, for each count with one flow and with own flows. */
 static bool flows_rows(const struct flows *flows, enum flows_table table,
 		       flows_once *once, const int *counts, int rows)
 {
 	for (int row = 0; row < rows; row++)
-		for (int run = 0; run < flows->options->runs; run++)
+		for (int run = 0; flows_wants(flows, counts[row]) &&
+				  run < flows->options->runs;
+		     run++)
 			for (int kind = 0; kind < FLOWS_KINDS; kind++) {
 				reproduce_say(flows->options,
 					      "%s: %d, %s, run %d",
