@@ -24,11 +24,12 @@ enum {
 	FLOWS_SIZES = 3,
 	FLOWS_BESIDE = 4,
 	FLOWS_ROW_BYTES = 16,
+	FLOWS_CLAIM = 160,
 	FLOWS_JOIN_ASKED = 1, /* round trips, at most */
 	/* What claims hold against. */
 	FLOWS_HALF = 50, /* per cent */
 	FLOWS_NEAR = 10, /* ... and what is near it */
-	FLOWS_TIMES = 2, /* the part of one of many, and no more than twice */
+	FLOWS_TIMES = 2, /* parts of one of many, at most */
 };
 #define FLOWS_WIDE_LINK "rate 1gbit delay 5ms limit 1000"
 #define FLOWS_NECK                                                             \
@@ -54,15 +55,36 @@ enum flows_kind { FLOWS_SHARED, FLOWS_OWN, FLOWS_KINDS };
 static const struct {
 	const char *config, *name;
 } flows_kinds[FLOWS_KINDS] = {
-	[FLOWS_SHARED] = { "udt4_shared", "shared" },
-	[FLOWS_OWN] = { "udt4", "own" },
+	[FLOWS_SHARED] = { "udt4_shared", "one flow" },
+	[FLOWS_OWN] = { "udt4", "own flows" },
 };
 
-enum flows_table { FLOWS_CONTROL, FLOWS_FOREIGN, FLOWS_JOINING };
-static const char *const flows_tables[] = {
-	[FLOWS_CONTROL] = "so many connections, the same data over 1 Gbit/s",
-	[FLOWS_FOREIGN] = "so many connections beside a foreign flow",
-	[FLOWS_JOINING] = "one connection, and another a second later",
+enum flows_table {
+	FLOWS_CONTROL,
+	FLOWS_GOODPUT,
+	FLOWS_LOST,
+	FLOWS_JAIN,
+	FLOWS_FOREIGN,
+	FLOWS_ROUGH,
+	FLOWS_DROPPED,
+	FLOWS_JOINING,
+};
+static const struct {
+	const char *name, *unit;
+} flows_tables[] = {
+	[FLOWS_CONTROL] = { "connections over 1 Gbit/s: control packets",
+			    "1/GB" },
+	[FLOWS_GOODPUT] = { "connections over 1 Gbit/s: goodput", "Gbit/s" },
+	[FLOWS_LOST] = { "connections over 1 Gbit/s: lost packets", "%" },
+	[FLOWS_JAIN] = { "connections over 1 Gbit/s: Jain's index", "" },
+	[FLOWS_FOREIGN] = { "connections beside a foreign flow: what it has",
+			    "%" },
+	[FLOWS_ROUGH] = { "connections beside a foreign flow: its roughness",
+			  "%" },
+	[FLOWS_DROPPED] = { "connections beside a foreign flow: lost packets",
+			    "%" },
+	[FLOWS_JOINING] = { "one connection, and another a second later",
+			    NULL },
 };
 
 /* ---------------------------------------------------------------------- cells */
@@ -72,48 +94,39 @@ struct flows {
 	struct nopal_plan *plan[FLOWS_KINDS];
 };
 
-static struct reproduce_cell flows_cell(enum flows_table table, const char *row,
-					const char *column, const char *unit)
+/* So many connections of a kind. */
+static struct reproduce_cell flows_cell(enum flows_table table, int count,
+					enum flows_kind kind, char *row)
 {
-	return (struct reproduce_cell){ flows_tables[table], row, column,
-					unit };
+	snprintf(row, FLOWS_ROW_BYTES, "%d", count);
+	return (struct reproduce_cell){ flows_tables[table].name, row,
+					flows_kinds[kind].name,
+					flows_tables[table].unit };
 }
-
-/* A column of a kind: "control, shared". */
-static const char *flows_column(const char *what, enum flows_kind kind,
-				char *text, size_t room)
-{
-	snprintf(text, room, "%s, %s", what, flows_kinds[kind].name);
-	return text;
-}
-
-enum { FLOWS_TEXT = 64, FLOWS_CLAIM = 160 };
 
 static void flows_add(const struct flows *flows, enum flows_table table,
-		      int count, const char *what, enum flows_kind kind,
-		      const char *unit, double value)
+		      int count, enum flows_kind kind, double value)
 {
-	char row[FLOWS_ROW_BYTES], column[FLOWS_TEXT];
-	struct reproduce_cell cell;
+	char row[FLOWS_ROW_BYTES];
+	struct reproduce_cell cell = flows_cell(table, count, kind, row);
 
-	snprintf(row, sizeof(row), "%d", count);
-	cell = flows_cell(table, row,
-			  flows_column(what, kind, column, sizeof(column)),
-			  unit);
 	reproduce_add(flows->options->report, &cell, value);
 }
 
 static double flows_mean(const struct flows *flows, enum flows_table table,
-			 int count, const char *what, enum flows_kind kind)
+			 int count, enum flows_kind kind)
 {
-	char row[FLOWS_ROW_BYTES], column[FLOWS_TEXT];
-	struct reproduce_cell cell;
+	char row[FLOWS_ROW_BYTES];
+	struct reproduce_cell cell = flows_cell(table, count, kind, row);
 
-	snprintf(row, sizeof(row), "%d", count);
-	cell = flows_cell(table, row,
-			  flows_column(what, kind, column, sizeof(column)),
-			  NULL);
 	return reproduce_mean(flows->options->report, &cell);
+}
+
+static struct reproduce_cell flows_joining(const char *row, const char *column,
+					   const char *unit)
+{
+	return (struct reproduce_cell){ flows_tables[FLOWS_JOINING].name, row,
+					column, unit };
 }
 
 static void flows_link(const char *words, struct nopal_link *ret_forward,
@@ -149,14 +162,13 @@ static bool flows_control(const struct flows *flows, int count,
 	giga = (double)count * all.messages * PARALLEL_MESSAGE_BYTES /
 	       FLOWS_GIGA;
 	packets = (double)all.control_packets;
-	flows_add(flows, FLOWS_CONTROL, count, "control", kind, "1/GB",
-		  packets / giga);
-	flows_add(flows, FLOWS_CONTROL, count, "goodput", kind, "Gbit/s",
+	flows_add(flows, FLOWS_CONTROL, count, kind, packets / giga);
+	flows_add(flows, FLOWS_GOODPUT, count, kind,
 		  giga * FLOWS_BITS * NOPAL_SECOND / (double)all.took_ns);
-	flows_add(flows, FLOWS_CONTROL, count, "lost", kind, "%",
+	flows_add(flows, FLOWS_LOST, count, kind,
 		  FLOWS_PERCENT * (double)all.lost_packets /
 			  (double)(all.data_packets + all.control_packets));
-	flows_add(flows, FLOWS_CONTROL, count, "Jain", kind, "", all.fairness);
+	flows_add(flows, FLOWS_JAIN, count, kind, all.fairness);
 	return true;
 }
 
@@ -179,12 +191,11 @@ static bool flows_foreign(const struct flows *flows, int count,
 	flows_link(FLOWS_NECK, &bell.forward, &bell.reverse);
 	if (!dumbbell_run(&bell))
 		return false;
-	flows_add(flows, FLOWS_FOREIGN, count, "foreign has", kind, "%",
+	flows_add(flows, FLOWS_FOREIGN, count, kind,
 		  FLOWS_PERCENT * dumbbell_share(&bell));
-	flows_add(flows, FLOWS_FOREIGN, count, "its roughness", kind, "%",
+	flows_add(flows, FLOWS_ROUGH, count, kind,
 		  FLOWS_PERCENT * bell.roughness);
-	flows_add(flows, FLOWS_FOREIGN, count, "loss", kind, "%",
-		  FLOWS_PERCENT * bell.loss);
+	flows_add(flows, FLOWS_DROPPED, count, kind, FLOWS_PERCENT * bell.loss);
 	return true;
 }
 
@@ -198,13 +209,11 @@ static void flows_add_joining(const struct flows *flows, const char *row,
 			      const struct parallel_joining *joining, int index)
 {
 	const double trips = FLOWS_JOIN_RTT;
-	struct reproduce_cell opened = flows_cell(FLOWS_JOINING, row,
-						  "may send", "RTT"),
-			      arrived =
-				      flows_cell(FLOWS_JOINING, row,
-						 "first message there", "RTT"),
-			      packets = flows_cell(FLOWS_JOINING, row,
-						   "packets till then", "");
+	struct reproduce_cell opened = flows_joining(row, "may send", "RTT"),
+			      arrived = flows_joining(
+				      row, "first message there", "RTT"),
+			      packets = flows_joining(row, "packets till then",
+						      "");
 
 	reproduce_add(flows->options->report, &opened,
 		      (double)joining->opened_ns[index] / trips);
@@ -219,7 +228,7 @@ static void flows_add_joining(const struct flows *flows, const char *row,
 static void flows_paper_joining(const struct flows *flows)
 {
 	struct reproduce_cell joins =
-		flows_cell(FLOWS_JOINING, FLOWS_SECOND_JOIN, "may send", "RTT");
+		flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT");
 
 	reproduce_paper(flows->options->report, &joins, FLOWS_JOIN_ASKED, 0);
 }
@@ -267,10 +276,10 @@ static bool flows_rows(const struct flows *flows, enum flows_table table,
 				  run < flows->options->runs;
 		     run++)
 			for (int kind = 0; kind < FLOWS_KINDS; kind++) {
-				reproduce_say(flows->options,
-					      "%s: %d, %s, run %d",
-					      flows_tables[table], counts[row],
-					      flows_kinds[kind].name, run + 1);
+				reproduce_say(
+					flows->options, "%s: %d, %s, run %d",
+					flows_tables[table].name, counts[row],
+					flows_kinds[kind].name, run + 1);
 				if (!once(flows, counts[row],
 					  (enum flows_kind)kind, run))
 					return false;
@@ -325,9 +334,8 @@ static void flows_claim_control(const struct flows *flows)
 		reproduce_claim_less(
 			report, claim,
 			flows_fewer[i] * flows_mean(flows, FLOWS_CONTROL, count,
-						    "control", FLOWS_SHARED),
-			flows_mean(flows, FLOWS_CONTROL, count, "control",
-				   FLOWS_OWN),
+						    FLOWS_SHARED),
+			flows_mean(flows, FLOWS_CONTROL, count, FLOWS_OWN),
 			"a gigabyte, so many times those of the shared flow; "
 			"of own flows");
 	}
@@ -342,27 +350,24 @@ static void flows_claim_coordination(const struct flows *flows, int count)
 		 "%d connections that share a flow share it evenly (section "
 		 "2.1)",
 		 count);
-	reproduce_claim_less(
-		report, claim, FLOWS_EVEN,
-		flows_mean(flows, FLOWS_CONTROL, count, "Jain", FLOWS_SHARED),
-		"Jain's index that counts as even; theirs");
+	reproduce_claim_less(report, claim, FLOWS_EVEN,
+			     flows_mean(flows, FLOWS_JAIN, count, FLOWS_SHARED),
+			     "Jain's index that counts as even; theirs");
 	snprintf(claim, sizeof(claim),
 		 "%d connections that coordinate have more than those that "
 		 "compete (section 2.1)",
 		 count);
 	reproduce_claim_less(
 		report, claim,
-		flows_mean(flows, FLOWS_CONTROL, count, "goodput", FLOWS_OWN),
-		flows_mean(flows, FLOWS_CONTROL, count, "goodput",
-			   FLOWS_SHARED),
+		flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
+		flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_SHARED),
 		"Gbit/s, own flows; shared");
 }
 
 static void flows_claim_foreign(const struct flows *flows, int count)
 {
 	struct reproduce_report *report = flows->options->report;
-	double share = flows_mean(flows, FLOWS_FOREIGN, count, "foreign has",
-				  FLOWS_SHARED);
+	double share = flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_SHARED);
 	char claim[FLOWS_CLAIM];
 
 	snprintf(claim, sizeof(claim),
@@ -373,24 +378,21 @@ static void flows_claim_foreign(const struct flows *flows, int count)
 			     FLOWS_NEAR,
 			     "per cent from the half; what is near");
 	snprintf(claim, sizeof(claim),
-		 "beside %d of own flows it has one part of %d, and no more "
-		 "than twice that",
+		 "beside %d of own flows it has no more than two parts of %d",
 		 count, count + 1);
 	reproduce_claim_less(report, claim,
-			     flows_mean(flows, FLOWS_FOREIGN, count,
-					"foreign has", FLOWS_OWN),
+			     flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_OWN),
 			     (double)FLOWS_TIMES * FLOWS_PERCENT / (count + 1),
-			     "per cent of the bottleneck; twice its part");
+			     "per cent of the bottleneck; two such parts");
 }
 
 static void flows_claim_joining(const struct flows *flows)
 {
 	struct reproduce_report *report = flows->options->report;
-	struct reproduce_cell first = flows_cell(FLOWS_JOINING, FLOWS_FIRST,
-						 "may send", NULL),
-			      joins = flows_cell(FLOWS_JOINING,
-						 FLOWS_SECOND_JOIN, "may send",
-						 NULL);
+	struct reproduce_cell first = flows_joining(FLOWS_FIRST, "may send",
+						    NULL),
+			      joins = flows_joining(FLOWS_SECOND_JOIN,
+						    "may send", NULL);
 	double trips = reproduce_mean(report, &joins);
 
 	reproduce_claim_less(report,

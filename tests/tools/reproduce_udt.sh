@@ -24,7 +24,7 @@ for count in 100 500; do
 done
 for count in 5 10 20; do
 	holds "beside $count connections of one flow a foreign one has about its half"
-	holds "beside $count of own flows it has one part"
+	holds "beside $count of own flows it has no more than two parts"
 done
 holds 'who joins a flow may send sooner'
 holds 'who joins a flow may send within a round trip'
