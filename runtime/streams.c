@@ -98,17 +98,27 @@ static bool is_new(struct nopal_core *flow, uint64_t id)
 	       NOPAL_NUMBER_NEW;
 }
 
+/* One too many: it ends as it begins, and its end tells the peer, whose messages the
+ * flow has acknowledged. */
+static void stream_refuse(struct nopal_core *flow, struct nopal_core *bottom)
+{
+	flow->awake->counters.rx_over_budget++;
+	if (bottom)
+		nopal__session_end(bottom, NOPAL_RESOURCE, "too many streams");
+}
+
 static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
 {
 	const struct nopal_callbacks *shared =
 		nopal__callbacks_share(flow->endpoint, flow->callbacks);
+	bool room = flow->streams->by_id.used < STREAMS_ACCEPTED;
 	struct nopal_core *bottom = NULL, *top;
 
-	if (shared && flow->streams->by_id.used < STREAMS_ACCEPTED)
+	if (shared)
 		bottom = stream_make(flow, id, false);
-	if (!bottom) {
+	if (!bottom || !room) {
 		nopal__callbacks_unshare(flow->endpoint, shared);
-		flow->awake->counters.rx_over_budget++;
+		stream_refuse(flow, bottom);
 		return NULL;
 	}
 	top = nopal__top(bottom);

@@ -241,6 +241,47 @@ static void test_the_flow_ends_them_all(void **state)
 	pair_close();
 }
 
+enum { ACCEPTED = 4096, TOO_MANY = 3 }; /* streams of one flow */
+
+static uint32_t taken, refused;
+
+static void on_taken(struct nopal_session *session,
+		     struct nopal_message *message, void *user)
+{
+	(void)session, (void)message, (void)user;
+	taken++;
+}
+
+static void on_refused(struct nopal_session *session, int code,
+		       const char *text, void *user)
+{
+	(void)session, (void)text, (void)user;
+	refused += code == NOPAL_ABORTED;
+}
+
+/* Whose messages are dropped is told. */
+static void test_one_stream_too_many_is_refused(void **state)
+{
+	static const struct nopal_callbacks takes = { .received = on_taken };
+	static const struct nopal_callbacks opens = { .ended = on_refused };
+	struct nopal_session *stream = NULL;
+
+	(void)state;
+	pair_prepare(STREAMED, "delay 10ms", &takes);
+	for (uint32_t i = 0; i < ACCEPTED + TOO_MANY; i++) {
+		stream =
+			stream ? nopal_stream_open(stream, &opens, NULL)
+			       : nopal_session_open(pair.endpoint[0], pair.plan,
+						    &pair.peer, &opens, NULL);
+		assert_non_null(stream);
+		assert_int_equal(nopal_send(stream, "x", 1, 0), 0);
+	}
+	pair_run(10 * NOPAL_SECOND);
+	assert_int_equal(taken, ACCEPTED);
+	assert_int_equal(refused, TOO_MANY);
+	pair_close();
+}
+
 static void test_the_world_may_end_first(void **state)
 {
 	(void)state;
@@ -353,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_a_hundred_streams_through_loss),
 		cmocka_unit_test(test_half_a_message_waits_for_the_flow),
 		cmocka_unit_test(test_the_flow_ends_them_all),
+		cmocka_unit_test(test_one_stream_too_many_is_refused),
 		cmocka_unit_test(test_the_world_may_end_first),
 		cmocka_unit_test(test_sessions_to_one_peer_share_a_flow),
 		cmocka_unit_test(test_sessions_join_a_flow_that_opens),

@@ -115,7 +115,8 @@ static const struct nopal_callbacks opens_only = {
 	.ended = on_ended,
 };
 
-static inline void pair_open(const char *config, const char *words)
+static inline void pair_prepare(const char *config, const char *words,
+				const struct nopal_callbacks *accepts)
 {
 	struct nopal_link link;
 	struct nopal_problems problems;
@@ -136,8 +137,13 @@ static inline void pair_open(const char *config, const char *words)
 		pair.endpoint[i] = nopal_sim_endpoint(pair.world, i, PORT);
 	nopal_sim_address(1, PORT, &pair.peer);
 	assert_int_equal(nopal_endpoint_allow(pair.endpoint[1], pair.plan, 0,
-					      &callbacks, NULL),
+					      accepts, NULL),
 			 0);
+}
+
+static inline void pair_open(const char *config, const char *words)
+{
+	pair_prepare(config, words, &callbacks);
 }
 
 static inline void pair_run(int64_t for_ns)
