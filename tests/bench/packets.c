@@ -2,10 +2,11 @@
 /*
  * packets -- one transfer in the simulator, for who counts what it costs.
  *
- *     packets CONFIG MESSAGES
+ *     packets CONFIG MESSAGES [CONNECTIONS]
  *
  * Sends that many messages over a link without loss and prints how many data
- * packets they were.  No clock is read and nothing is traced: the same arguments
+ * packets they were; of several connections each sends one when its last one is
+ * there.  No clock is read and nothing is traced: the same arguments
  * are the same instructions.  instructions.sh counts them.
  */
 #include <stdio.h>
@@ -19,8 +20,9 @@ enum {
 	PORT = 9000,
 	SEED = 1,
 };
-#define LINK	"rate 1gbit delay 1ms limit 1000"
-#define TICK_NS (20 * NOPAL_MICROSECOND) /* a datagram's time and some */
+#define LINK	  "rate 1gbit delay 1ms limit 1000"
+#define LINK_MANY "rate 1gbit delay 1ms limit 20000"
+#define TICK_NS	  (20 * NOPAL_MICROSECOND) /* a datagram's time and some */
 
 struct transfer {
 	struct nopal_world *world;
@@ -28,7 +30,7 @@ struct transfer {
 	struct nopal_buffer *payload;
 	uint32_t length;
 	bool controlled;
-	long left;
+	long connections, left;
 	uint64_t received;
 };
 
@@ -59,11 +61,15 @@ static void tick(void *user)
 		nopal_session_close(transfer->session);
 }
 
+static const struct nopal_budget one_message = { .send_bytes = MESSAGE_BYTES };
+
 static void on_opened(struct nopal_session *session, void *user)
 {
 	struct transfer *transfer = user;
 
 	transfer->session = session;
+	if (transfer->connections > 1)
+		nopal_session_set_budget(session, &one_message);
 	if (transfer->controlled)
 		fill(session, transfer);
 	else
@@ -103,26 +109,33 @@ static bool start(struct transfer *transfer, struct nopal_plan *plan)
 	struct nopal_endpoint *here, *there;
 	struct nopal_address peer;
 
-	nopal_link_parse(LINK, &forward, &reverse, NULL);
+	nopal_link_parse(transfer->connections > 1 ? LINK_MANY : LINK, &forward,
+			 &reverse, NULL);
 	nopal_sim_host(transfer->world);
 	nopal_sim_host(transfer->world);
 	nopal_sim_connect(transfer->world, 0, 1, &forward, &reverse);
 	here = nopal_sim_endpoint(transfer->world, 0, PORT);
 	there = nopal_sim_endpoint(transfer->world, 1, PORT);
 	nopal_sim_address(1, PORT, &peer);
-	return here && there &&
-	       nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS,
-				    &listening, transfer) == 0 &&
-	       nopal_session_open(here, plan, &peer, &callbacks, transfer);
+	if (!here || !there ||
+	    nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS,
+				 &listening, transfer))
+		return false;
+	for (long i = 0; i < transfer->connections; i++)
+		if (!nopal_session_open(here, plan, &peer, &callbacks,
+					transfer))
+			return false;
+	return true;
 }
 
-static int run(struct nopal_plan *plan, long messages)
+static int run(struct nopal_plan *plan, long messages, long connections)
 {
 	struct transfer transfer = {
 		.world = nopal_sim_new(SEED),
 		.payload = nopal_buffer_new(MESSAGE_BYTES),
 		.length = MESSAGE_BYTES,
 		.controlled = nopal_plan_provides(plan, "flow_control"),
+		.connections = connections,
 		.left = messages,
 	};
 	struct nopal_link_counters counters;
@@ -148,7 +161,7 @@ int main(int argc, char **argv)
 	struct nopal_plan *plan;
 	int code;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
 	nopal_problems_init(&problems);
 	plan = nopal_plan_load(argv[1], NULL, &problems);
@@ -156,7 +169,8 @@ int main(int argc, char **argv)
 	nopal_problems_fini(&problems);
 	if (!plan)
 		return 2;
-	code = run(plan, strtol(argv[2], NULL, 10));
+	code = run(plan, strtol(argv[2], NULL, 10),
+		   argc > 3 ? strtol(argv[3], NULL, 10) : 1);
 	nopal_plan_unref(plan);
 	return code;
 }
