@@ -18,12 +18,14 @@
  * Needs:     acknowledgement, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED, CONGESTION_MARKED.
+ * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            app_limited.
+ *            app_limited, known_window_bytes (optional, 0): the first window, where
+ *            it is larger.
  * Parameters: initial (default 10seg): first window.
  */
 #include "window_policy.h"
@@ -127,6 +129,7 @@ static const struct nopal_parameter bic_congestion_table[] = {
 };
 
 static const struct nopal_binding bic_congestion_bindings[] = {
+	WINDOW_POLICY_BEGINS,
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, bic_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),

@@ -17,12 +17,14 @@
  * Needs:     acknowledgement, rtt, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED, CONGESTION_MARKED.
+ * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            smoothed_rtt_ns, minimum_rtt_ns, app_limited.
+ *            smoothed_rtt_ns, minimum_rtt_ns, app_limited, known_window_bytes
+ *            (optional, 0): the first window, where it is larger.
  * Parameters: initial (default 10seg): first window; alpha (default 20seg): bytes
  *            that lie in queues.
  */
@@ -143,6 +145,7 @@ static const struct nopal_parameter fast_congestion_table[] = {
 };
 
 static const struct nopal_binding fast_congestion_bindings[] = {
+	WINDOW_POLICY_BEGINS,
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, fast_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),

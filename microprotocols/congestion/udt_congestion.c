@@ -35,17 +35,19 @@
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST, SEGMENT_TIMEOUT,
- *            ACK_PROCESSED, CONGESTION_MARKED.
+ * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST,
+ *            SEGMENT_TIMEOUT, ACK_PROCESSED, CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes congestion_window_bytes, sending_rate_bps; reads
- *            smoothed_rtt_ns, minimum_rtt_ns, bytes_in_flight, app_limited.
+ *            smoothed_rtt_ns, minimum_rtt_ns, bytes_in_flight, app_limited,
+ *            known_window_bytes (optional, 0): the first window, where it is larger.
  * Parameters: initial (default 16seg): first window; interval (default 10ms): the
  *            rate grows once in it (SYN).
  */
 #include "delivery_rate.h"
+#include "known_window.h"
 #include "loss_epoch.h"
 #include "standing_queue.h"
 
@@ -56,6 +58,7 @@ enum {
 	UDT_CONGESTION_LEAST_RTT,
 	UDT_CONGESTION_IN_FLIGHT,
 	UDT_CONGESTION_APP_LIMITED,
+	UDT_CONGESTION_KNOWN,
 };
 
 /* draft-gg-udt-03, section 6.1. */
@@ -460,6 +463,17 @@ static int udt_congestion_open(struct nopal_session *session,
 	return 0;
 }
 
+static enum nopal_verdict
+udt_congestion_on_open_session(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_session *subject)
+{
+	(void)subject;
+	known_window_begin(session, part, UDT_CONGESTION_WINDOW,
+			   UDT_CONGESTION_KNOWN);
+	return NOPAL_CONTINUE;
+}
+
 static const struct nopal_parameter udt_congestion_table[] = {
 	{ .name = "initial",
 	  .unit = NOPAL_SIZE,
@@ -479,6 +493,8 @@ static const struct nopal_parameter udt_congestion_table[] = {
 };
 
 static const struct nopal_binding udt_congestion_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, udt_congestion_on_open_session,
+		 .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, udt_congestion_on_send, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_RECEIVED, udt_congestion_on_received,
 		 .kinds = NOPAL_CARRIED, .after = "loss_detection"),
@@ -539,6 +555,9 @@ const struct nopal_microprotocol nopal_udt_congestion = {
 							 NOPAL_READ_OPTIONAL, 0,
 							 "1: the application "
 							 "had no more" },
+			[UDT_CONGESTION_KNOWN] = { "known_window_bytes",
+						   NOPAL_READ_OPTIONAL, 0,
+						   "of earlier sessions" },
 			{ 0 } },
 	.bindings = udt_congestion_bindings,
 	.state_size = sizeof(struct udt_congestion),

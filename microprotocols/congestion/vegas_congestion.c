@@ -20,17 +20,19 @@
  * Needs:     acknowledgement, rtt, window_mechanism.
  * Provides:  congestion_policy.
  * Excludes:  nothing.
- * Handles:   SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
+ * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
  * Shares:    writes congestion_window_bytes, slow_start_threshold_bytes; reads
- *            latest_rtt_ns, minimum_rtt_ns, app_limited.
+ *            latest_rtt_ns, minimum_rtt_ns, app_limited, known_window_bytes
+ *            (optional, 0): the first window, where it is larger.
  * Parameters: initial (default 10seg): first window; alpha (default 2seg): less
  *            queued is too little; beta (default 4seg): more is too much; gamma
  *            (default 1seg): so much ends slow start.
  */
+#include "known_window.h"
 #include "loss_epoch.h"
 
 enum {
@@ -39,6 +41,7 @@ enum {
 	VEGAS_CONGESTION_LATEST,
 	VEGAS_CONGESTION_LEAST_RTT,
 	VEGAS_CONGESTION_APP_LIMITED,
+	VEGAS_CONGESTION_KNOWN,
 };
 
 /* As RFC 9406, section 4.3, has it. */
@@ -256,6 +259,17 @@ static enum nopal_verdict vegas_congestion_on_ack(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* The first window is the first round. */
+static void vegas_congestion_begin(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	int64_t window = nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
+	struct vegas_congestion *vegas = nopal_state(session, part);
+
+	vegas->round_end = (uint64_t)window / nopal_body_limit(session);
+	vegas->round_window = window;
+}
+
 static int vegas_congestion_open(struct nopal_session *session,
 				 const struct nopal_part *part)
 {
@@ -264,11 +278,21 @@ static int vegas_congestion_open(struct nopal_session *session,
 
 	vegas->growing = true;
 	vegas->round_rtt_ns = NOPAL_NEVER;
-	/* The first window is the first round. */
-	vegas->round_end = (uint64_t)set->initial / nopal_body_limit(session);
-	vegas->round_window = set->initial;
 	nopal_share(session, part, VEGAS_CONGESTION_WINDOW, set->initial);
+	vegas_congestion_begin(session, part);
 	return 0;
+}
+
+static enum nopal_verdict
+vegas_congestion_on_open_session(struct nopal_session *session,
+				 const struct nopal_part *part,
+				 struct nopal_session *subject)
+{
+	(void)subject;
+	known_window_begin(session, part, VEGAS_CONGESTION_WINDOW,
+			   VEGAS_CONGESTION_KNOWN);
+	vegas_congestion_begin(session, part);
+	return NOPAL_CONTINUE;
 }
 
 static void vegas_congestion_validate(const void *parameters,
@@ -316,6 +340,8 @@ static const struct nopal_parameter vegas_congestion_table[] = {
 };
 
 static const struct nopal_binding vegas_congestion_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, vegas_congestion_on_open_session,
+		 .before = "connection"),
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, vegas_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
@@ -368,6 +394,9 @@ const struct nopal_microprotocol nopal_vegas_congestion = {
 							   "1: the window was "
 							   "not what limited "
 							   "us" },
+			[VEGAS_CONGESTION_KNOWN] = { "known_window_bytes",
+						     NOPAL_READ_OPTIONAL, 0,
+						     "of earlier sessions" },
 			{ 0 } },
 	.bindings = vegas_congestion_bindings,
 	.state_size = sizeof(struct vegas_congestion),

@@ -10,11 +10,13 @@
  *
  * For a policy of this kind: struct window_policy is first in its state, struct
  * window_policy_parameters in its parameters, WINDOW_POLICY_SHARED in its shared
- * variables, and its handlers hand its rules to the functions below.
+ * variables, WINDOW_POLICY_BEGINS in its bindings, and its handlers hand its rules to
+ * the functions below.
  */
 #ifndef NOPAL_WINDOW_POLICY_H
 #define NOPAL_WINDOW_POLICY_H
 
+#include "known_window.h"
 #include "loss_epoch.h"
 
 /* First in the policy's own table of shared variables. */
@@ -22,6 +24,7 @@ enum window_policy_shared {
 	WINDOW_POLICY_WINDOW,
 	WINDOW_POLICY_THRESHOLD,
 	WINDOW_POLICY_APP_LIMITED,
+	WINDOW_POLICY_KNOWN,
 	WINDOW_POLICY_NEXT, /* the policy's own begin here */
 };
 
@@ -33,7 +36,9 @@ enum window_policy_shared {
 				      "slow start below it" },                 \
 	[WINDOW_POLICY_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0, \
 					"1: the window was not what limited "  \
-					"us" }
+					"us" },                                \
+	[WINDOW_POLICY_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL,   \
+				  0, "of earlier sessions" }
 
 struct window_policy_parameters {
 	int64_t initial;
@@ -167,5 +172,21 @@ static inline int window_policy_open(struct nopal_session *session,
 	nopal_share(session, part, WINDOW_POLICY_WINDOW, set->initial);
 	return 0;
 }
+
+/* Before the first segment wants to leave. */
+static inline enum nopal_verdict
+window_policy_on_open_session(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_session *subject)
+{
+	(void)subject;
+	known_window_begin(session, part, WINDOW_POLICY_WINDOW,
+			   WINDOW_POLICY_KNOWN);
+	return NOPAL_CONTINUE;
+}
+
+#define WINDOW_POLICY_BEGINS                                                   \
+	NOPAL_ON(OPEN_SESSION, window_policy_on_open_session,                  \
+		 .before = "connection")
 
 #endif

@@ -104,11 +104,18 @@ static void test_it_takes_fewer_round_trips(void **state)
 	rig_close(&rig);
 }
 
-/* Every policy begins with the window, and is no slower for it. */
+/* Every policy begins with the window, and is quicker for it. */
 static void test_policies_begin_with_it(void **state)
 {
 	static const char *const policies[] = {
-		"tcp_congestion {}\n", "westwood_congestion {}\n",
+		"tcp_congestion {}\n",
+		"westwood_congestion {}\n",
+		"bic_congestion {}\n",
+		"scalable_congestion {}\n",
+		"highspeed_congestion {}\n",
+		"vegas_congestion {}\n",
+		"fast_congestion {}\n",
+		"rate_cc {}\nudt_congestion {}\n",
 		"rate_cc {}\nscp_congestion {}\n",
 		"rate_cc {}\nbbr_congestion {}\n",
 		"rate_cc {}\npacing {}\ncubic_congestion {}\n"
@@ -131,7 +138,7 @@ static void test_policies_begin_with_it(void **state)
 		stop();
 		print_message("%s: %d round trips, then %d\n", policies[i],
 			      (int)first, (int)second);
-		assert_in_range(second, 1, first);
+		assert_in_range(second, 1, first - 1);
 		rig_close(&rig);
 	}
 }
