@@ -674,6 +674,10 @@ void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id);
 /* Name and canonical text of the composition, for an opening request. */
 const char *nopal_session_composition(const struct nopal_session *session);
 
+/* What the application may have unfinished, of its budget at most, from now on; 0: all
+ * of that.  What it has already stays.  Nobody asks below another layer. */
+void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes);
+
 /* Body bytes that fit in one data segment on this path, header deducted.  Where
  * somebody has the role path_limit it changes with time. */
 uint32_t nopal_body_limit(const struct nopal_session *session);

@@ -245,7 +245,7 @@ struct nopal_callbacks {
 	 * microprotocol.h: 0 unknown (it left), 1 arrived, 2 missing. */
 	void (*sent)(struct nopal_session *session, uint64_t cookie, int fate,
 		     void *user);
-	/* nopal_send said EAGAIN before; there is room again. */
+	/* nopal_send said EAGAIN before; what it refused last has room now. */
 	void (*writable)(struct nopal_session *session, void *user);
 	/* A part of the composition wants a rate kept free for it, in bits of
 	 * messages a second: return what is granted; 0 refuses, as does who has

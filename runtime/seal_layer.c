@@ -228,10 +228,12 @@ void nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 {
 	char *fresh = calloc(1, layer->awake_bytes);
 	struct nopal_timer_state *timers = (void *)(fresh + layer->timers_at);
+	struct nopal_awake *awake = (void *)fresh;
 
 	if (!fresh)
 		abort();
-	((struct nopal_awake *)(void *)fresh)->budget = plan->budget;
+	awake->budget = plan->budget;
+	nopal__send_limit(awake);
 	if (layer->shared_count)
 		memcpy(fresh + layer->shared_at, layer->shared_initial,
 		       layer->shared_count * sizeof(int64_t));

@@ -104,9 +104,10 @@ static int send_refusal(struct nopal_core *core, uint64_t length)
 		return -EPIPE;
 	if (length > nopal__plan(core)->message_limit)
 		return -EMSGSIZE;
-	if (core->awake->unfinished && core->awake->unfinished_bytes + length >
-					       core->awake->budget.send_bytes) {
+	if (core->awake->unfinished &&
+	    core->awake->unfinished_bytes + length > core->awake->send_limit) {
 		core->send_blocked = true;
+		core->awake->send_refused = length;
 		return -EAGAIN;
 	}
 	return 0;
@@ -251,9 +252,25 @@ uint64_t nopal_session_send_room(const struct nopal_session *session)
 	struct nopal_core *core = nopal__core(session);
 
 	if (!nopal__be_awake(core) ||
-	    core->awake->unfinished_bytes >= core->awake->budget.send_bytes)
+	    core->awake->unfinished_bytes >= core->awake->send_limit)
 		return 0;
-	return core->awake->budget.send_bytes - core->awake->unfinished_bytes;
+	return core->awake->send_limit - core->awake->unfinished_bytes;
+}
+
+/* Budget or limit were set anew. */
+void nopal__send_limit(struct nopal_awake *awake)
+{
+	awake->send_limit = awake->budget.send_bytes;
+	if (awake->send_wanted && awake->send_wanted < awake->send_limit)
+		awake->send_limit = awake->send_wanted;
+}
+
+void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes)
+{
+	struct nopal_awake *awake = nopal__core(session)->awake;
+
+	awake->send_wanted = bytes;
+	nopal__send_limit(awake);
 }
 
 /* --------------------------------------------------------------- properties */

@@ -133,7 +133,9 @@ struct nopal_awake {
 	uint32_t numbered;   /* segments and messages made */
 	uint32_t unfinished; /* outgoing messages whose fate is open */
 	uint64_t unfinished_bytes;
-	int64_t heard_ns;      /* the last datagram that arrived */
+	uint64_t send_limit; /* of these: budget.send_bytes, or fewer */
+	uint64_t send_wanted, send_refused; /* send.c */
+	int64_t heard_ns;		    /* the last datagram that arrived */
 	int64_t introduced_ns; /* connectionless: the last opening that left */
 	uint64_t timer_order;
 	nopal_token tokens;
@@ -390,6 +392,7 @@ void nopal__message_deliver(struct nopal_core *core,
 /* send.c */
 int nopal__message_from_above(struct nopal_core *core,
 			      const struct nopal_segment *segment);
+void nopal__send_limit(struct nopal_awake *awake);
 /* Those that waited for the session to open. */
 void nopal__messages_flush_opened(struct nopal_core *core);
 

@@ -98,6 +98,7 @@ void nopal_session_set_budget(struct nopal_session *session,
 		core->awake->budget.send_bytes = budget->send_bytes;
 	if (budget->hold_ns)
 		core->awake->budget.hold_ns = budget->hold_ns;
+	nopal__send_limit(core->awake);
 }
 
 /* Datagrams are counted at the bottom, messages at the top. */

@@ -48,7 +48,9 @@ static void tell_writable(struct nopal_core *core)
 {
 	if (!core->send_blocked || core->above || core->is_flow ||
 	    core->life != NOPAL_LIFE_OPEN ||
-	    core->awake->unfinished_bytes >= core->awake->budget.send_bytes)
+	    (core->awake->unfinished &&
+	     core->awake->unfinished_bytes + core->awake->send_refused >
+		     core->awake->send_limit))
 		return;
 	core->send_blocked = false;
 	if (core->callbacks && core->callbacks->writable)

@@ -73,6 +73,72 @@ static void test_one_message_may_exceed_the_send_buffer(void **state)
 	assert_int_equal(rig_send_bytes(&rig, 0), -EAGAIN);
 }
 
+/* As a part does it, in a turn. */
+static void limit(uint64_t bytes)
+{
+	struct nopal_core *core = nopal__core(session);
+	bool outermost = nopal__turn_begin(core->world);
+
+	nopal__touch(core);
+	nopal_send_limit_set(session, bytes);
+	nopal__turn_end(core->world, outermost);
+}
+
+static void test_a_limit_is_of_the_budget(void **state)
+{
+	(void)state;
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .send_bytes = 100 });
+	assert_int_equal(nopal_session_send_room(session), 100);
+	limit(10);
+	assert_int_equal(nopal_session_send_room(session), 10);
+	limit(101);
+	assert_int_equal(nopal_session_send_room(session), 100);
+	limit(10);
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .send_bytes = 5 });
+	assert_int_equal(nopal_session_send_room(session), 5);
+	nopal_session_set_budget(session,
+				 &(struct nopal_budget){ .send_bytes = 200 });
+	assert_int_equal(nopal_session_send_room(session), 10);
+	limit(0);
+	assert_int_equal(nopal_session_send_room(session), 200);
+}
+
+static void test_a_limit_that_grows_says_that_there_is_room(void **state)
+{
+	(void)state;
+	limit(10);
+	assert_int_equal(rig_send_bytes(&rig, 8), 0);
+	assert_int_equal(rig_send_bytes(&rig, 8), -EAGAIN);
+	limit(15);
+	assert_int_equal(rig.opener.writable, 0);
+	limit(16);
+	assert_int_equal(rig.opener.writable, 1);
+	assert_int_equal(rig_send_bytes(&rig, 8), 0);
+	limit(100);
+	assert_int_equal(rig.opener.writable, 1); /* nobody was refused */
+}
+
+static void test_a_limit_that_shrinks_loses_nothing(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(rig_send_bytes(&rig, 8), 0);
+	limit(10);
+	assert_int_equal(nopal_session_send_room(session), 0);
+	assert_int_equal(rig_send_bytes(&rig, 3), -EAGAIN);
+	settle(2, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.writable, 0);
+	settle(4, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.writable, 0);
+	settle(6, NOPAL_ARRIVED);
+	assert_int_equal(rig.opener.writable, 1);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 3);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 3);
+}
+
 static void test_nothing_is_sent_after_close(void **state)
 {
 	(void)state;
@@ -247,6 +313,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_a_full_send_buffer_says_when_there_is_room),
 		CASE(test_one_message_may_exceed_the_send_buffer),
+		CASE(test_a_limit_is_of_the_budget),
+		CASE(test_a_limit_that_grows_says_that_there_is_room),
+		CASE(test_a_limit_that_shrinks_loses_nothing),
 		CASE(test_nothing_is_sent_after_close),
 		CASE(test_over_its_objects_a_send_is_refused_whole),
 		CASE(test_a_buffer_is_looked_at_until_all_is_done),
