@@ -178,12 +178,26 @@ static void windowed_cc_drain(struct nopal_session *session,
 	}
 }
 
+/* Who waits for the peer waits here, too: does anybody else?  With a window that has
+ * room, those wait for the rate. */
+static bool windowed_cc_is_idle(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	const struct windowed_cc *gate = nopal_state(session, part);
+	const struct nopal_queue *lane = gate->waiting.lane;
+	uint32_t count = lane[NOPAL_LANE_AGAIN].count +
+			 lane[NOPAL_LANE_URGENT].count +
+			 lane[NOPAL_LANE_FIRST].count;
+
+	return count <= nopal_shared(session, part, WINDOWED_CC_FLOW_BLOCKED);
+}
+
 static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_session *session,
 						  const struct nopal_part *part,
 						  struct nopal_session *subject)
 {
 	struct windowed_cc *gate = nopal_state(session, part);
-	bool room, idle;
+	bool room;
 
 	(void)subject;
 	if (nopal_lanes_wait(&gate->waiting))
@@ -191,9 +205,8 @@ static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_session *session,
 	room = nopal_shared(session, part, WINDOWED_CC_IN_FLIGHT) +
 		       nopal_body_limit(session) <=
 	       nopal_shared(session, part, WINDOWED_CC_WINDOW);
-	idle = !nopal_lanes_wait(&gate->waiting) ||
-	       nopal_shared(session, part, WINDOWED_CC_FLOW_BLOCKED);
-	nopal_share(session, part, WINDOWED_CC_APP_LIMITED, idle && room);
+	nopal_share(session, part, WINDOWED_CC_APP_LIMITED,
+		    room && windowed_cc_is_idle(session, part));
 	return NOPAL_CONTINUE;
 }
 
@@ -261,9 +274,8 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 						      "nothing waits for it" },
 			[WINDOWED_CC_FLOW_BLOCKED] = { "flow_blocked",
 						       NOPAL_READ_OPTIONAL, 0,
-						       "1: segments wait for "
-						       "the "
-						       "peer's window" },
+						       "segments that wait "
+						       "for the peer" },
 			[WINDOWED_CC_RATE_GRANTED] = { "rate_granted_bytes",
 						       NOPAL_READ_OPTIONAL, 0,
 						       "let go by the rate, "

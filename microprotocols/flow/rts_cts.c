@@ -144,7 +144,7 @@ static void rts_cts_set_blocked(struct nopal_session *session,
 	struct rts_cts *self = nopal_state(session, part);
 	bool blocked = self->waiting.count > 0;
 
-	nopal_share(session, part, RTS_CTS_BLOCKED, blocked);
+	nopal_share(session, part, RTS_CTS_BLOCKED, self->waiting.count);
 	if (!blocked) {
 		nopal_timer_stop(session, part, RTS_CTS_REPEAT);
 	} else if (!nopal_timer_running(session, part, RTS_CTS_REPEAT)) {
@@ -482,8 +482,8 @@ const struct nopal_microprotocol nopal_rts_cts = {
 	.shared =
 		(const struct nopal_shared[]){
 			[RTS_CTS_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
-					      "1: segments wait for the peer's "
-					      "grant" },
+					      "segments that wait for the "
+					      "peer's grant" },
 			[RTS_CTS_UNMET] = { "reliability_unmet",
 					    NOPAL_READ_OPTIONAL, 0,
 					    "1: an unseen segment is still "

@@ -147,7 +147,7 @@ static void windowed_flow_set_blocked(struct nopal_session *session,
 	struct windowed_flow *flow = nopal_state(session, part);
 	bool blocked = flow->waiting.count > 0;
 
-	nopal_share(session, part, WINDOWED_FLOW_BLOCKED, blocked);
+	nopal_share(session, part, WINDOWED_FLOW_BLOCKED, flow->waiting.count);
 	if (!blocked)
 		nopal_timer_stop(session, part, WINDOWED_FLOW_PROBE_DUE);
 	else if (!nopal_timer_running(session, part, WINDOWED_FLOW_PROBE_DUE))
@@ -546,9 +546,8 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 		(const struct nopal_shared[]){
 			[WINDOWED_FLOW_BLOCKED] = { "flow_blocked", NOPAL_WRITE,
 						    0,
-						    "1: segments wait "
-						    "for the "
-						    "peer's "
+						    "segments that wait "
+						    "for the peer's "
 						    "window" },
 			[WINDOWED_FLOW_INITIAL_LOCAL] = { "initial_"
 							  "local",

@@ -150,7 +150,8 @@ static void xon_xoff_set_blocked(struct nopal_session *session,
 	struct xon_xoff *self = nopal_state(session, part);
 	bool blocked = self->suspended && self->waiting.count > 0;
 
-	nopal_share(session, part, XON_XOFF_BLOCKED, blocked);
+	nopal_share(session, part, XON_XOFF_BLOCKED,
+		    blocked ? self->waiting.count : 0);
 	if (!blocked)
 		nopal_timer_stop(session, part, XON_XOFF_PROBE_DUE);
 	else if (!nopal_timer_running(session, part, XON_XOFF_PROBE_DUE))
@@ -447,7 +448,7 @@ const struct nopal_microprotocol nopal_xon_xoff = {
 	.shared =
 		(const struct nopal_shared[]){
 			[XON_XOFF_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
-					       "1: segments wait for the "
+					       "segments that wait for the "
 					       "peer's xon" },
 			{ 0 } },
 	.kinds =

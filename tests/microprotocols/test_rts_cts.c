@@ -121,7 +121,7 @@ static void test_begins_with_the_initial_right(void **state)
 	for (int i = 0; i < 10; i++)
 		rig_send_bytes(&rig, MESSAGE);
 	assert_int_equal(audit.left, 4000);
-	assert_int_equal(rig_shared(rig.opener.session, "flow_blocked"), 1);
+	assert_int_equal(rig_shared(rig.opener.session, "flow_blocked"), 6);
 	rig_run(&rig, 25 * NOPAL_MILLISECOND); /* request there, grant back */
 	assert_int_equal(audit.left, 10000);
 	assert_int_equal(rig_shared(rig.opener.session, "flow_blocked"), 0);

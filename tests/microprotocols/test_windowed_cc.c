@@ -284,6 +284,28 @@ static void test_the_peers_window_is_not_ours(void **state)
 	bench_turn_end();
 }
 
+/* What waits for a rate is the application's all the same. */
+static void test_beside_the_peers_window_others_wait(void **state)
+{
+	struct nopal_segment *segment[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		segment[i] = bench_segment(BENCH_BODY);
+		segment[i]->waiting[NOPAL_SEND] |= BENCH_OTHERS;
+		bench_raise(NOPAL_SEGMENT_TO_NET, segment[i]);
+	}
+	*bench_shared("flow_blocked") = 1;
+	bench_turn_end();
+	assert_int_equal(*bench_shared("app_limited"), 0);
+	*bench_shared("flow_blocked") = 2;
+	bench_turn_end();
+	assert_int_equal(*bench_shared("app_limited"), 1);
+	for (int i = 0; i < 2; i++)
+		bench_release_others(segment[i]);
+	bench_turn_end();
+}
+
 static void test_no_memory_ends_the_session(void **state)
 {
 	(void)state;
@@ -415,6 +437,7 @@ int main(void)
 		TEST(test_an_urgent_resend_waits_for_older_ones),
 		TEST(test_app_limited),
 		TEST(test_the_peers_window_is_not_ours),
+		TEST(test_beside_the_peers_window_others_wait),
 		TEST(test_no_memory_ends_the_session),
 		TEST(test_random_events_keep_the_window),
 	};
