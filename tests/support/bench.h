@@ -52,6 +52,7 @@ static struct bench {
 	bool no_memory, not_open;
 	uint32_t broke; /* calls of nopal_session_break */
 	uint32_t misuses;
+	uint64_t send_limit; /* as it was set last */
 	/* control segments that it sent */
 	struct bench_said {
 		uint8_t kind;
@@ -115,6 +116,12 @@ void nopal_session_break(struct nopal_session *session, enum nopal_end end,
 {
 	(void)session, (void)end, (void)text;
 	bench.broke++;
+}
+
+void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes)
+{
+	(void)session;
+	bench.send_limit = bytes;
 }
 
 void *nopal_alloc(struct nopal_session *session, size_t bytes)
@@ -215,6 +222,10 @@ static inline void bench_bind(const struct nopal_binding *binding,
 		binding->run.TURN_END(session, &bench.part, session);
 	else if (event == NOPAL_CONGESTION_MARKED)
 		binding->run.CONGESTION_MARKED(session, &bench.part, session);
+	else if (event == NOPAL_OPEN_SESSION)
+		binding->run.OPEN_SESSION(session, &bench.part, session);
+	else if (event == NOPAL_MSG_FROM_USER)
+		binding->run.MSG_FROM_USER(session, &bench.part, subject);
 	else if (event == NOPAL_SESSION_OPENED)
 		binding->run.SESSION_OPENED(session, &bench.part, session);
 	else if (event == NOPAL_ACK_PROCESSED || event == NOPAL_ACK_FROM_NET)

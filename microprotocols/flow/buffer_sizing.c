@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * buffer_sizing -- the application has as much under way as the path can use.
+ *
+ *   limit = factor x what is acknowledged in a round trip + two messages
+ *
+ * What is acknowledged in a round trip is bandwidth x delay.  A round trip ends when
+ * something is acknowledged that left after it began, so no clock measures it, and no
+ * burst of acks makes it larger than what is out at its two ends.  While it grows from
+ * one to the next, twice as much: the window does, too.  Messages count whole until
+ * all of each is acknowledged: hence the two.
+ *
+ * The limit grows as soon as more is acknowledged.  After an interval it is what was
+ * needed in it, but half of what it was at least.  It is a limit
+ * of what the application may add: nothing that is under way is touched.  It has no
+ * effect beyond the plan's send_buffer, which is its maximum.
+ *
+ * Paper:     Gu and Grossman, UDTv4, section 3.5 (buffer auto-sizing: 2 x BDP), and
+ *            its garbage collection, which halves what is half empty.
+ * Differs:   UDT's receiver estimates the bandwidth, and its sender never decreases
+ *            the limit; here the sender measures both at once, and decreases it, in
+ *            seconds instead of minutes: what waits in a buffer that is larger than
+ *            the path can use is late.
+ * Needs:     acknowledgement.
+ * Provides:  nothing.
+ * Excludes:  nothing.
+ * Handles:   OPEN_SESSION, MSG_FROM_USER, ACK_PROCESSED.
+ * Raises:    nothing.
+ * Holds:     nothing.
+ * Wire:      nothing.
+ * Shares:    reads smoothed_rtt_ns (optional, 0): an interval is four of them at
+ *            least; reads known_window_bytes (optional, 0): of earlier sessions, as
+ *            if it had been acknowledged.
+ * Parameters: factor (default 2): times bandwidth x delay; least (default 64KiB): no
+ *            limit is below it; idle (default 1s): the interval.
+ */
+#include "microprotocol.h"
+
+enum {
+	BUFFER_SIZING_SMOOTHED,
+	BUFFER_SIZING_KNOWN,
+};
+enum { BUFFER_SIZING_REVIEW };
+enum {
+	BUFFER_SIZING_MESSAGES = 2,
+	BUFFER_SIZING_GROWTH = 2,      /* of a window in a round trip */
+	BUFFER_SIZING_GROWTH_PART = 4, /* more by this: it grows */
+	BUFFER_SIZING_TRIPS = 4,       /* of an interval, at least */
+};
+
+struct buffer_sizing_parameters {
+	int64_t factor, least, idle_ns;
+};
+
+/* The most that was needed of late. */
+struct buffer_sizing_need {
+	int64_t most;
+	int64_t lately; /* in this interval */
+};
+
+struct buffer_sizing {
+	struct buffer_sizing_need trip; /* bytes acknowledged in a round trip */
+	struct buffer_sizing_need message;
+	int64_t acked;	   /* in this round trip */
+	int64_t before;	   /* the most, as it began */
+	uint64_t trip_end; /* packet number */
+	bool growing;
+};
+
+/* True: it is more than before. */
+static bool buffer_sizing_take(struct buffer_sizing_need *need, int64_t bytes)
+{
+	if (bytes > need->lately)
+		need->lately = bytes;
+	if (bytes <= need->most)
+		return false;
+	need->most = bytes;
+	return true;
+}
+
+static void buffer_sizing_age(struct buffer_sizing_need *need)
+{
+	int64_t half = need->most / 2;
+
+	need->most = need->lately > half ? need->lately : half;
+	need->lately = 0;
+}
+
+static void buffer_sizing_start(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	const struct buffer_sizing_parameters *set = nopal_parameters(part);
+	int64_t trips_ns = BUFFER_SIZING_TRIPS *
+			   nopal_shared(session, part, BUFFER_SIZING_SMOOTHED);
+
+	nopal_timer_start(session, part, BUFFER_SIZING_REVIEW,
+			  session->now_ns + (trips_ns > set->idle_ns
+						     ? trips_ns
+						     : set->idle_ns));
+}
+
+/* While the limit is above the least, somebody has to see that it is used. */
+static void buffer_sizing_apply(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	const struct buffer_sizing_parameters *set = nopal_parameters(part);
+	const struct buffer_sizing *self = nopal_state(session, part);
+	int64_t limit = set->factor * self->trip.most;
+
+	if (self->growing)
+		limit *= BUFFER_SIZING_GROWTH;
+	limit += BUFFER_SIZING_MESSAGES * self->message.most;
+	if (limit <= set->least)
+		limit = set->least;
+	else if (!nopal_timer_running(session, part, BUFFER_SIZING_REVIEW))
+		buffer_sizing_start(session, part);
+	nopal_send_limit_set(session, (uint64_t)limit);
+}
+
+static void buffer_sizing_end_trip(struct nopal_session *session,
+				   const struct nopal_part *part)
+{
+	struct buffer_sizing *self = nopal_state(session, part);
+	bool grows = self->trip.most - self->before >
+		     self->before / BUFFER_SIZING_GROWTH_PART;
+
+	self->before = self->trip.most;
+	self->acked = 0;
+	self->trip_end = nopal_next_packet_number(session);
+	if (grows == self->growing)
+		return;
+	self->growing = grows;
+	buffer_sizing_apply(session, part);
+}
+
+static void buffer_sizing_when_review(struct nopal_session *session,
+				      const struct nopal_part *part)
+{
+	struct buffer_sizing *self = nopal_state(session, part);
+
+	buffer_sizing_age(&self->trip);
+	buffer_sizing_age(&self->message);
+	buffer_sizing_apply(session, part);
+}
+
+static enum nopal_verdict
+buffer_sizing_on_open_session(struct nopal_session *session,
+			      const struct nopal_part *part,
+			      struct nopal_session *subject)
+{
+	struct buffer_sizing *self = nopal_state(session, part);
+
+	(void)subject;
+	buffer_sizing_take(&self->trip,
+			   nopal_shared(session, part, BUFFER_SIZING_KNOWN));
+	buffer_sizing_apply(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+buffer_sizing_on_message(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_message *message)
+{
+	struct buffer_sizing *self = nopal_state(session, part);
+
+	if (buffer_sizing_take(&self->message, (int64_t)message->length))
+		buffer_sizing_apply(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* Also before the round trip has ended: a window that grows needs the room now. */
+static enum nopal_verdict buffer_sizing_on_ack(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_ack *ack)
+{
+	struct buffer_sizing *self = nopal_state(session, part);
+
+	self->acked += (int64_t)ack->newly_acked_bytes;
+	if (buffer_sizing_take(&self->trip, self->acked))
+		buffer_sizing_apply(session, part);
+	if (ack->largest >= self->trip_end)
+		buffer_sizing_end_trip(session, part);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter buffer_sizing_table[] = {
+	{ .name = "factor",
+	  .offset = offsetof(struct buffer_sizing_parameters, factor),
+	  .initial = "2",
+	  .least = "1",
+	  .most = "64",
+	  .doc = "times bandwidth x delay" },
+	{ .name = "least",
+	  .unit = NOPAL_SIZE,
+	  .offset = offsetof(struct buffer_sizing_parameters, least),
+	  .initial = "64KiB",
+	  .least = "1KiB",
+	  .most = "1GiB",
+	  .doc = "no limit is below it" },
+	{ .name = "idle",
+	  .unit = NOPAL_TIME,
+	  .offset = offsetof(struct buffer_sizing_parameters, idle_ns),
+	  .initial = "1s",
+	  .least = "10ms",
+	  .most = "1h",
+	  .doc = "after so long it falls to what was needed, by half at most" },
+	{ 0 },
+};
+
+static const struct nopal_binding buffer_sizing_bindings[] = {
+	NOPAL_ON(OPEN_SESSION, buffer_sizing_on_open_session,
+		 .before = "connection"),
+	NOPAL_ON(MSG_FROM_USER, buffer_sizing_on_message,
+		 .before = "message_segments"),
+	NOPAL_ON(ACK_PROCESSED, buffer_sizing_on_ack),
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_buffer_sizing = {
+	.abi = NOPAL_ABI,
+	.name = "buffer_sizing",
+	.family = "flow",
+	.summary = "the application has as much under way as the path can use",
+	.needs =
+		(const struct nopal_relation[]){
+			{ "acknowledgement",
+			  "what the path takes is what is acknowledged" },
+			{ 0 } },
+	.parameters_size = sizeof(struct buffer_sizing_parameters),
+	.parameters = buffer_sizing_table,
+	.shared =
+		(const struct nopal_shared[]){
+			[BUFFER_SIZING_SMOOTHED] = { "smoothed_rtt_ns",
+						     NOPAL_READ_OPTIONAL, 0,
+						     "how long to look at what "
+						     "is used" },
+			[BUFFER_SIZING_KNOWN] = { "known_window_bytes",
+						  NOPAL_READ_OPTIONAL, 0,
+						  "of earlier sessions" },
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			[BUFFER_SIZING_REVIEW] = { "review",
+						   buffer_sizing_when_review },
+			{ 0 } },
+	.bindings = buffer_sizing_bindings,
+	.state_size = sizeof(struct buffer_sizing),
+};

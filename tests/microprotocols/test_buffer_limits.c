@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* test_buffer_limits -- whole transfers in virtual time, whose buffers follow the path:
+ * what an application that always has more may have under way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rig.h"
+
+enum { KIB = 1024, LEAST = 64 * KIB, SETTLED_S = 4 };
+
+#define RELIABLE                                                               \
+	"send_buffer = 64MiB\n"                                                \
+	"transport_driver {}\nresize {}\nvirtual_circuit {}\n"                 \
+	"sequenced_segments {}\npositive_ack { selective = on }\n"             \
+	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                 \
+	"windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"     \
+	"reliable_fifo {}\n"
+static const char FIXED[] = RELIABLE "windowed_flow { buffer = 64MiB }\n";
+static const char FOLLOWS[] =
+	RELIABLE "windowed_flow { buffer = 64MiB }\nbuffer_sizing {}\n";
+
+static struct rig rig;
+
+/* What the application has under way. */
+static uint64_t under_way(void)
+{
+	return rig_awake(rig.opener.session)->unfinished_bytes;
+}
+
+/* It always has one more message; most that was under way after some seconds. */
+static uint64_t press(uint32_t size, int seconds)
+{
+	int64_t end_ns = nopal_world_now(rig.world) + seconds * NOPAL_SECOND;
+	int64_t settled_ns =
+		nopal_world_now(rig.world) + SETTLED_S * NOPAL_SECOND;
+	uint64_t most = 0;
+
+	while (nopal_world_now(rig.world) < end_ns) {
+		while (rig_send_bytes(&rig, size) == 0)
+			continue;
+		if (nopal_world_now(rig.world) >= settled_ns &&
+		    under_way() > most)
+			most = under_way();
+		rig_run(&rig, NOPAL_MILLISECOND);
+	}
+	return most;
+}
+
+static void begin(const char *config, const char *link)
+{
+	rig_open(&rig, config, &(struct rig_options){ .link = link });
+}
+
+/* From when a message is taken until it is there. */
+static int64_t delay_of_a_new_one(void)
+{
+	int64_t sent_ns;
+	uint64_t number;
+
+	while (rig_send_bytes(&rig, 1) < 0)
+		rig_run(&rig, NOPAL_MILLISECOND);
+	sent_ns = nopal_world_now(rig.world);
+	number = rig_awake(rig.opener.session)->counters.messages_sent;
+	while (rig.acceptor.delivered < number)
+		rig_run(&rig, NOPAL_MILLISECOND);
+	return nopal_world_now(rig.world) - sent_ns;
+}
+
+/* 10 Mbit/s and a round trip of 40 ms: 2 x BDP are 100 kB. */
+static void test_near_two_products_of_a_slow_path(void **state)
+{
+	static const char link[] = "rate 10mbit delay 20ms limit 400";
+	enum { SIZE = 4 * KIB, PRODUCT = 50000 };
+	uint64_t follows;
+	int64_t delay_ns;
+
+	(void)state;
+	begin(FOLLOWS, link);
+	follows = press(SIZE, 6);
+	delay_ns = delay_of_a_new_one();
+	print_message("%d bytes, %d ms\n", (int)follows,
+		      (int)(delay_ns / NOPAL_MILLISECOND));
+	assert_in_range(follows, PRODUCT, 3 * PRODUCT);
+	assert_true(delay_ns < 4 * 40 * NOPAL_MILLISECOND);
+	rig_close(&rig);
+}
+
+static uint64_t goodput(const char *config, const char *link, int seconds)
+{
+	uint64_t bytes;
+
+	begin(config, link);
+	press(64 * KIB, seconds);
+	bytes = rig.acceptor.delivered_bytes;
+	rig_close(&rig);
+	return bytes;
+}
+
+static void assert_within_one_percent(const char *link, int seconds)
+{
+	uint64_t fixed = goodput(FIXED, link, seconds);
+	uint64_t follows = goodput(FOLLOWS, link, seconds);
+
+	print_message("%s: %d bytes, %d where they follow\n", link, (int)fixed,
+		      (int)follows);
+	assert_true(follows >= fixed - fixed / 100);
+}
+
+static void test_no_path_is_less_filled(void **state)
+{
+	(void)state;
+	assert_within_one_percent("rate 10mbit delay 20ms limit 400", 5);
+	assert_within_one_percent("rate 20mbit delay 25ms limit 400 loss 2%",
+				  10);
+}
+
+/* A long fat one, from its first window on. */
+static void test_a_fat_path_is_filled_as_fast(void **state)
+{
+	(void)state;
+	assert_within_one_percent("rate 1gbit delay 50ms limit 20000", 1);
+}
+
+static void test_idle_it_goes_back(void **state)
+{
+	uint64_t used;
+
+	(void)state;
+	begin(FOLLOWS, "rate 100mbit delay 25ms limit 1000");
+	used = press(16 * KIB, 5);
+	assert_true(used > 1000000);
+	rig_run(&rig, 2 * NOPAL_SECOND);
+	assert_int_equal(under_way(), 0);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED],
+			 rig.acceptor.delivered);
+	assert_true(nopal_session_send_room(rig.opener.session) > 2 * LEAST);
+	rig_run(&rig, 30 * NOPAL_SECOND);
+	assert_int_equal(nopal_session_send_room(rig.opener.session), LEAST);
+	/* and comes again */
+	assert_true(press(16 * KIB, 5) > used / 2);
+	rig_close(&rig);
+}
+
+/* What is there when it shrinks arrives. */
+static void test_a_path_that_becomes_slow(void **state)
+{
+	uint64_t before, after;
+
+	(void)state;
+	begin(FOLLOWS, "rate 100mbit delay 25ms limit 100");
+	before = press(16 * KIB, 5);
+	rig_change(&rig, "rate 5mbit delay 25ms limit 100");
+	press(16 * KIB, 10);
+	after = press(16 * KIB, 5);
+	print_message("%d bytes, then %d\n", (int)before, (int)after);
+	assert_true(after < before / 4);
+	rig_finish(&rig);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED],
+			 rig.acceptor.delivered);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING] +
+				 rig.opener.fates[NOPAL_UNKNOWN],
+			 0);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_near_two_products_of_a_slow_path),
+		cmocka_unit_test(test_no_path_is_less_filled),
+		cmocka_unit_test(test_a_fat_path_is_filled_as_fast),
+		cmocka_unit_test(test_idle_it_goes_back),
+		cmocka_unit_test(test_a_path_that_becomes_slow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
