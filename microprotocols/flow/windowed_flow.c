@@ -13,8 +13,13 @@
  * the segments that arrived, so that what is missing keeps its place in the
  * buffer; what the peer gave up counts as if it had come.  Where nobody sends
  * them again, progress is one past the highest number that arrived or that the
- * sender says it used (probe): what got lost takes no credit with it.  A message in the making is not counted in H: only
- * more segments can complete it; the session's budget bounds it.
+ * sender says it used (probe): what got lost takes no credit with it.  A message in
+ * the making is not counted in H: only more segments can complete it; the session's
+ * budget bounds it.
+ *
+ * With `automatic` W is no larger than what is of use (right_size.h), and halves with
+ * every second in which nothing left the buffer.  What was promised stays promised: the
+ * edge stands still until a window that became smaller begins at it.
  *
  * The edge is told when it moved by a quarter of the window, on every probe,
  * and repeatedly while the sender may still live on `initial`.  With
@@ -39,9 +44,11 @@
  * Parameters: buffer (default 4MiB): bytes of messages that the receiver holds;
  *            initial (default 64): segments that may leave before the first
  *            window; probe (default 100ms): time between probes, at first;
- *            piggyback (default off): data carries the edge.
+ *            piggyback (default off): data carries the edge; automatic (default
+ *            off): the window is what is of use, up to `buffer`.
  */
-#include "microprotocol.h"
+#include "flow_number.h"
+#include "right_size.h"
 
 enum { WINDOWED_FLOW_NUMBER, WINDOWED_FLOW_CHARGE, WINDOWED_FLOW_RIDES };
 enum {
@@ -53,18 +60,15 @@ enum {
 enum { WINDOWED_FLOW_WINDOW, WINDOWED_FLOW_PROBE };
 enum { WINDOWED_FLOW_PROBE_DUE };
 enum {
-	WINDOWED_FLOW_WIRE_BYTES = 4,
 	WINDOWED_FLOW_TELL_PART = 4,	/* of the window: when to tell */
 	WINDOWED_FLOW_MOST_BACKOFF = 6, /* probe intervals double as often */
+	WINDOWED_FLOW_LEAST = 4,	/* times `initial`, where automatic */
 	/* Beyond what any buffer holds: such an edge is not believed. */
 	WINDOWED_FLOW_MOST_SEGMENTS = 1 << 24,
 };
 
 struct windowed_flow_parameters {
-	int64_t buffer;
-	int64_t initial;
-	int64_t probe;
-	int64_t piggyback;
+	int64_t buffer, initial, probe, piggyback, automatic;
 };
 
 struct windowed_flow {
@@ -77,68 +81,19 @@ struct windowed_flow {
 	/* as a receiver */
 	uint64_t first;	  /* the peer's first number */
 	uint64_t arrived; /* segments */
-	uint64_t
-		highest; /* one past the highest number, as arrived or probed */
+	uint64_t highest; /* one past any that arrived or was probed */
 	uint64_t granted; /* edge: what may arrive */
 	uint64_t told;	  /* edge as last told */
 	uint64_t told_at; /* `arrived` then */
 	int64_t held_bytes;
 	bool asked; /* by a probe */
+	/* where automatic */
+	struct right_size size;
+	uint64_t window; /* segments; 0: at the opening */
+	uint64_t left;	 /* the buffer again, when it was decided */
 };
 
-/* The number nearest to `near` whose low 32 bits are `wire`. */
-static uint64_t windowed_flow_expand(uint64_t wire, uint64_t near)
-{
-	uint32_t ahead = (uint32_t)wire - (uint32_t)near;
-
-	if (ahead <= INT32_MAX)
-		return near + ahead;
-	ahead = (uint32_t)near - (uint32_t)wire;
-	return near > ahead ? near - ahead : 0;
-}
-
-/* One number, four bytes, and nothing behind it. */
-static bool windowed_flow_read(const struct nopal_segment *segment,
-			       uint64_t near, uint64_t *ret_number)
-{
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
-	uint64_t wire = nopal_read(&reader, WINDOWED_FLOW_WIRE_BYTES);
-
-	if (!nopal_read_complete(&reader))
-		return false;
-	*ret_number = windowed_flow_expand(wire, near);
-	return true;
-}
-
-static void windowed_flow_say(struct nopal_session *session,
-			      const struct nopal_part *part, unsigned kind,
-			      uint64_t number)
-{
-	uint8_t *bytes;
-	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_new(
-		session, part, kind, WINDOWED_FLOW_WIRE_BYTES, &bytes);
-
-	if (!segment)
-		return;
-	writer = (struct nopal_writer){ bytes, bytes,
-					bytes + WINDOWED_FLOW_WIRE_BYTES,
-					false };
-	nopal_write(&writer, (uint32_t)number, WINDOWED_FLOW_WIRE_BYTES);
-	nopal_control_send(session, segment, WINDOWED_FLOW_WIRE_BYTES);
-}
-
 /* ------------------------------------------------------------- the sender */
-
-static bool windowed_flow_may_go(const struct windowed_flow *flow,
-				 const struct nopal_part *part,
-				 const struct nopal_segment *segment)
-{
-	return nopal_get(segment, part, WINDOWED_FLOW_NUMBER) < flow->edge;
-}
 
 static void windowed_flow_set_blocked(struct nopal_session *session,
 				      const struct nopal_part *part)
@@ -166,7 +121,8 @@ static void windowed_flow_drain(struct nopal_session *session,
 	       (segment = nopal_queue_first(session, &flow->waiting)) != NULL) {
 		bool held = nopal_holds(part, segment, NOPAL_SEND);
 
-		if (held && !windowed_flow_may_go(flow, part, segment))
+		if (held && nopal_get(segment, part, WINDOWED_FLOW_NUMBER) >=
+				    flow->edge)
 			break;
 		nopal_queue_pop(&flow->waiting);
 		if (held)
@@ -185,8 +141,7 @@ static enum nopal_verdict windowed_flow_on_to_net(struct nopal_session *session,
 	if (number >= flow->next)
 		flow->next = number + 1;
 	/* An urgent one has overtaken the numbers that it would wait for here. */
-	if (segment->urgent || (!flow->waiting.count &&
-				windowed_flow_may_go(flow, part, segment))) {
+	if (segment->urgent || (!flow->waiting.count && number < flow->edge)) {
 		nopal_release(session, part, segment, NOPAL_SEND);
 		return NOPAL_CONTINUE;
 	}
@@ -219,7 +174,7 @@ static enum nopal_verdict windowed_flow_on_window(struct nopal_session *session,
 	const struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t edge;
 
-	if (windowed_flow_read(segment, flow->edge, &edge))
+	if (flow_number_read(segment, flow->edge, &edge))
 		windowed_flow_take(session, part, edge);
 	return NOPAL_CONTINUE;
 }
@@ -235,7 +190,7 @@ static enum nopal_verdict windowed_flow_on_ridden(struct nopal_session *session,
 	if (set->piggyback)
 		windowed_flow_take(
 			session, part,
-			windowed_flow_expand(
+			flow_number_expand(
 				nopal_get(segment, part, WINDOWED_FLOW_RIDES),
 				flow->edge));
 	return NOPAL_CONTINUE;
@@ -250,9 +205,8 @@ static void windowed_flow_when_probe_due(struct nopal_session *session,
 		nopal_queue_first(session, &flow->waiting);
 
 	if (segment) {
-		windowed_flow_say(
-			session, part, WINDOWED_FLOW_PROBE,
-			nopal_get(segment, part, WINDOWED_FLOW_NUMBER));
+		flow_number_say(session, part, WINDOWED_FLOW_PROBE,
+				nopal_get(segment, part, WINDOWED_FLOW_NUMBER));
 		if (flow->backoff < WINDOWED_FLOW_MOST_BACKOFF)
 			flow->backoff++;
 	}
@@ -269,40 +223,70 @@ static uint64_t windowed_flow_segments(struct nopal_session *session,
 	return ((uint64_t)bytes + full - 1) / full;
 }
 
+static uint64_t windowed_flow_progress(struct nopal_session *session,
+				       const struct nopal_part *part)
+{
+	const struct windowed_flow *flow = nopal_state(session, part);
+
+	return nopal_shared(session, part, WINDOWED_FLOW_UNMET)
+		       ? flow->first + flow->arrived
+		       : flow->highest;
+}
+
+/* What was granted and not told yet is no promise. */
+static uint64_t windowed_flow_follow(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
+	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t held = windowed_flow_segments(session, flow->held_bytes);
+	uint64_t left = windowed_flow_progress(session, part);
+
+	left = left > held ? left - held : 0;
+	if (flow->window && left == flow->left)
+		return flow->window;
+	flow->left = left;
+	flow->granted = flow->told;
+	flow->window = nopal__right_size_window(
+		&flow->size, session->now_ns, left,
+		(uint64_t)(WINDOWED_FLOW_LEAST * set->initial),
+		windowed_flow_segments(session, set->buffer));
+	return flow->window;
+}
+
 /* The window; what both sides begin with is granted already. */
 static uint64_t windowed_flow_size(struct nopal_session *session,
 				   const struct nopal_part *part)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	uint64_t window = windowed_flow_segments(session, set->buffer);
+	uint64_t window =
+		set->automatic ? windowed_flow_follow(session, part)
+			       : windowed_flow_segments(session, set->buffer);
 
 	return window > (uint64_t)set->initial ? window
 					       : (uint64_t)set->initial;
 }
 
 static void windowed_flow_move(struct nopal_session *session,
-			       const struct nopal_part *part)
+			       const struct nopal_part *part, uint64_t window)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t held = windowed_flow_segments(session, flow->held_bytes);
-	uint64_t edge = windowed_flow_size(session, part);
+	uint64_t edge = windowed_flow_progress(session, part) + window;
 
-	edge += nopal_shared(session, part, WINDOWED_FLOW_UNMET)
-			? flow->first + flow->arrived
-			: flow->highest;
 	edge = edge > held ? edge - held : 0;
 	if (edge > flow->granted)
 		flow->granted = edge;
 }
 
 static bool windowed_flow_is_news(struct nopal_session *session,
-				  const struct nopal_part *part)
+				  const struct nopal_part *part,
+				  uint64_t window)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	const struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t initial = (uint64_t)set->initial;
-	uint64_t step =
-		windowed_flow_size(session, part) / WINDOWED_FLOW_TELL_PART;
+	uint64_t step = window / WINDOWED_FLOW_TELL_PART;
 
 	if (flow->asked || flow->granted - flow->told >= step)
 		return true;
@@ -312,8 +296,15 @@ static bool windowed_flow_is_news(struct nopal_session *session,
 		       initial;
 }
 
-static void windowed_flow_told(struct windowed_flow *flow)
+static void windowed_flow_told(struct nopal_session *session,
+			       const struct nopal_part *part)
 {
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
+	struct windowed_flow *flow = nopal_state(session, part);
+
+	if (set->automatic)
+		nopal__right_size_told(&flow->size, session->now_ns, flow->told,
+				       flow->granted);
 	flow->told = flow->granted;
 	flow->told_at = flow->arrived;
 }
@@ -328,9 +319,9 @@ static enum nopal_verdict windowed_flow_on_send(struct nopal_session *session,
 
 	if (!set->piggyback || segment->departures != 1)
 		return NOPAL_CONTINUE;
-	windowed_flow_move(session, part);
+	windowed_flow_move(session, part, windowed_flow_size(session, part));
 	nopal_set(segment, part, WINDOWED_FLOW_RIDES, (uint32_t)flow->granted);
-	windowed_flow_told(flow);
+	windowed_flow_told(session, part);
 	return NOPAL_CONTINUE;
 }
 
@@ -340,16 +331,18 @@ windowed_flow_on_turn_end(struct nopal_session *session,
 			  struct nopal_session *subject)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t window;
 
 	(void)subject;
 	if (!nopal_session_is_open(session))
 		return NOPAL_CONTINUE;
-	windowed_flow_move(session, part);
-	if (!windowed_flow_is_news(session, part))
+	window = windowed_flow_size(session, part);
+	windowed_flow_move(session, part, window);
+	if (!windowed_flow_is_news(session, part, window))
 		return NOPAL_CONTINUE;
 	flow->asked = false;
-	windowed_flow_told(flow);
-	windowed_flow_say(session, part, WINDOWED_FLOW_WINDOW, flow->granted);
+	windowed_flow_told(session, part);
+	flow_number_say(session, part, WINDOWED_FLOW_WINDOW, flow->granted);
 	return NOPAL_CONTINUE;
 }
 
@@ -362,7 +355,7 @@ static enum nopal_verdict windowed_flow_on_probe(struct nopal_session *session,
 	struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t next;
 
-	if (!windowed_flow_read(segment, flow->granted, &next) ||
+	if (!flow_number_read(segment, flow->granted, &next) ||
 	    next > flow->granted)
 		return NOPAL_CONTINUE;
 	flow->asked = true;
@@ -382,6 +375,8 @@ windowed_flow_on_verified(struct nopal_session *session,
 	flow->arrived++;
 	if (number >= flow->highest)
 		flow->highest = number + 1;
+	if (flow->size.waits && number >= flow->size.beyond)
+		nopal__right_size_arrived(&flow->size, session->now_ns);
 	return NOPAL_CONTINUE;
 }
 
@@ -441,6 +436,9 @@ static enum nopal_verdict windowed_flow_on_opened(struct nopal_session *session,
 	flow->highest = flow->first;
 	flow->granted = flow->first + (uint64_t)set->initial;
 	flow->told = flow->granted;
+	if (set->automatic)
+		nopal__right_size_begin(&flow->size, session->now_ns,
+					flow->first);
 	windowed_flow_drain(session, part);
 	return NOPAL_CONTINUE;
 }
@@ -482,6 +480,47 @@ static const struct nopal_parameter windowed_flow_table[] = {
 	  .initial = "off",
 	  .wire = true,
 	  .doc = "data carries the edge" },
+	{ .name = "automatic",
+	  .unit = NOPAL_SWITCH,
+	  .offset = offsetof(struct windowed_flow_parameters, automatic),
+	  .initial = "off",
+	  .doc = "the window is what is of use, up to `buffer`" },
+	{ 0 },
+};
+
+static const struct nopal_attribute windowed_flow_attributes[] = {
+	[WINDOWED_FLOW_NUMBER] = { .name = "segment_number",
+				   .access = NOPAL_READ,
+				   .doc = "what the edge is about" },
+	[WINDOWED_FLOW_CHARGE] = { .name = "flow_charge",
+				   .access = NOPAL_WRITE,
+				   .doc = "bytes of the buffer it takes" },
+	[WINDOWED_FLOW_RIDES] = { .name = "flow_edge",
+				  .access = NOPAL_WRITE,
+				  .wire_bytes = FLOW_NUMBER_BYTES,
+				  .kinds = NOPAL_DATA,
+				  .when = "piggyback",
+				  .doc = "numbers below may leave" },
+	{ 0 },
+};
+
+static const struct nopal_shared windowed_flow_shared[] = {
+	[WINDOWED_FLOW_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
+				    "segments that wait for the peer" },
+	[WINDOWED_FLOW_INITIAL_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL,
+					  1, "our first number" },
+	[WINDOWED_FLOW_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+					 "the peer's first number" },
+	[WINDOWED_FLOW_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+				  "1: an unseen segment is still needed" },
+	{ 0 },
+};
+
+static const struct nopal_kind windowed_flow_kinds[] = {
+	[WINDOWED_FLOW_WINDOW] = { "window", NOPAL_KIND_CONTROL,
+				   "the edge that is granted" },
+	[WINDOWED_FLOW_PROBE] = { "probe", NOPAL_KIND_CONTROL,
+				  "a blocked sender asks for it" },
 	{ 0 },
 };
 
@@ -521,62 +560,9 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 			{ 0 } },
 	.parameters_size = sizeof(struct windowed_flow_parameters),
 	.parameters = windowed_flow_table,
-	.attributes =
-		(const struct nopal_attribute[]){
-			[WINDOWED_FLOW_NUMBER] = { .name = "segment_number",
-						   .access = NOPAL_READ,
-						   .doc = "what the edge is "
-							  "about" },
-			[WINDOWED_FLOW_CHARGE] = { .name = "flow_charge",
-						   .access = NOPAL_WRITE,
-						   .doc = "bytes of the buffer "
-							  "that "
-							  "the message takes" },
-
-			[WINDOWED_FLOW_RIDES] = { .name = "flow_edge",
-						  .access = NOPAL_WRITE,
-						  .wire_bytes =
-							  WINDOWED_FLOW_WIRE_BYTES,
-						  .kinds = NOPAL_DATA,
-						  .when = "piggyback",
-						  .doc = "numbers below may "
-							 "leave" },
-			{ 0 } },
-	.shared =
-		(const struct nopal_shared[]){
-			[WINDOWED_FLOW_BLOCKED] = { "flow_blocked", NOPAL_WRITE,
-						    0,
-						    "segments that wait "
-						    "for the peer's "
-						    "window" },
-			[WINDOWED_FLOW_INITIAL_LOCAL] = { "initial_"
-							  "local",
-							  NOPAL_READ_OPTIONAL,
-							  1,
-							  "our first "
-							  "number" },
-			[WINDOWED_FLOW_INITIAL_PEER] = { "initial_peer",
-							 NOPAL_READ_OPTIONAL, 1,
-							 "the peer's "
-							 "first "
-							 "number" },
-			[WINDOWED_FLOW_UNMET] = { "reliability_unmet",
-						  NOPAL_READ_OPTIONAL, 0,
-						  "1: an unseen "
-						  "segment is "
-						  "still "
-						  "needed" },
-			{ 0 } },
-	.kinds =
-		(const struct nopal_kind[]){
-			[WINDOWED_FLOW_WINDOW] = { "window", NOPAL_KIND_CONTROL,
-						   "the edge that is "
-						   "granted" },
-			[WINDOWED_FLOW_PROBE] = { "probe", NOPAL_KIND_CONTROL,
-						  "a blocked sender "
-						  "asks for "
-						  "it" },
-			{ 0 } },
+	.attributes = windowed_flow_attributes,
+	.shared = windowed_flow_shared,
+	.kinds = windowed_flow_kinds,
 	.holds = (const struct nopal_hold[]){ { "the peer's window", NOPAL_SEND,
 						NOPAL_DATA, true },
 					      { 0 } },

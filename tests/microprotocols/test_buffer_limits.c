@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "rig.h"
+#include "keeper.h"
 
 enum { KIB = 1024, LEAST = 64 * KIB, SETTLED_S = 4 };
 
@@ -18,9 +18,10 @@ enum { KIB = 1024, LEAST = 64 * KIB, SETTLED_S = 4 };
 	"duplicate_ack {}\nrtt_estimation {}\nretransmit {}\n"                 \
 	"windowed_cc {}\nrate_cc {}\nbbr_congestion { initial = 64seg }\n"     \
 	"reliable_fifo {}\n"
-static const char FIXED[] = RELIABLE "windowed_flow { buffer = 64MiB }\n";
-static const char FOLLOWS[] =
-	RELIABLE "windowed_flow { buffer = 64MiB }\nbuffer_sizing {}\n";
+#define FIXED RELIABLE "windowed_flow { buffer = 64MiB }\n"
+#define FOLLOWS                                                                \
+	RELIABLE "windowed_flow { buffer = 64MiB  automatic = on }\n"          \
+		 "buffer_sizing {}\n"
 
 static struct rig rig;
 
@@ -144,6 +145,36 @@ static void test_idle_it_goes_back(void **state)
 	rig_close(&rig);
 }
 
+/* Most that the receiver kept for an application that reads slowly. */
+static uint64_t kept(const char *config)
+{
+	uint64_t most;
+
+	keeper_open(&rig, config,
+		    &(struct rig_options){
+			    .link = "rate 100mbit delay 25ms limit 1000" });
+	keeper_push(&rig, 2000, 4 * KIB, 1, 5 * NOPAL_SECOND);
+	most = keeper.most_bytes;
+	keeper.reads = true;
+	keeper_read(&rig, UINT32_MAX);
+	rig_finish(&rig);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED],
+			 rig.acceptor.delivered);
+	rig_close(&rig);
+	return most;
+}
+
+static void test_a_slow_reader_keeps_little(void **state)
+{
+	uint64_t fixed = kept(FIXED "keeper {}\n");
+	uint64_t follows = kept(FOLLOWS "keeper {}\n");
+
+	(void)state;
+	print_message("%d bytes, %d where they follow\n", (int)fixed,
+		      (int)follows);
+	assert_true(follows < fixed / 4);
+}
+
 /* What is there when it shrinks arrives. */
 static void test_a_path_that_becomes_slow(void **state)
 {
@@ -173,6 +204,7 @@ int main(void)
 		cmocka_unit_test(test_no_path_is_less_filled),
 		cmocka_unit_test(test_a_fat_path_is_filled_as_fast),
 		cmocka_unit_test(test_idle_it_goes_back),
+		cmocka_unit_test(test_a_slow_reader_keeps_little),
 		cmocka_unit_test(test_a_path_that_becomes_slow),
 	};
 

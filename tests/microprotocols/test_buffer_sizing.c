@@ -172,8 +172,8 @@ static void test_an_interval_has_round_trips(void **state)
 	trips(TRIP, 5);
 	for (int i = 0; i < 20; i++) {
 		bench_pass(3 * NOPAL_SECOND);
-		trip(TRIP, 8);
 		assert_int_equal(bench.send_limit, 2 * TRIP);
+		trip(TRIP, 8);
 	}
 	bench_pass(100 * NOPAL_SECOND);
 	assert_int_equal(bench.send_limit, LEAST);

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* test_windowed_flow -- edges, their wire, and a sender and receiver in one:
  * the session on the bench is its own peer, over a network of the test's. */
-#include "../support/bench.h"
+#include "edges.h"
 
-extern const struct nopal_microprotocol nopal_windowed_flow;
-
-enum { SEG = BENCH_BODY, INITIAL = 16, WINDOW_SEGMENTS = 100 };
-enum { KIND_WINDOW, KIND_PROBE };
-enum { NUMBER, CHARGE, RIDES };
-enum { FIRST = 1 };
+enum { WINDOW_SEGMENTS = 100 };
 
 static int set_up(void **state)
 {
 	(void)state;
-	bench_place(&nopal_windowed_flow);
-	*bench_parameter("buffer") = WINDOW_SEGMENTS * SEG;
-	*bench_parameter("initial") = INITIAL;
-	*bench_parameter("probe") = 100 * NOPAL_MILLISECOND;
+	edges_place(WINDOW_SEGMENTS * SEG);
 	bench_begin();
 	bench_raise(NOPAL_SESSION_OPENED, NULL);
 	return 0;
@@ -54,14 +46,6 @@ static void hear(unsigned kind, uint64_t number)
 	hear_bytes(kind, bytes, sizeof(bytes));
 }
 
-static uint32_t said_number(uint32_t index)
-{
-	const uint8_t *bytes = bench.said[index].bytes;
-
-	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
-	       (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
 /* What was said last, and of which kind. */
 static void assert_said(uint32_t count, unsigned kind, uint32_t number)
 {
@@ -69,33 +53,6 @@ static void assert_said(uint32_t count, unsigned kind, uint32_t number)
 	assert_int_equal(bench.said[count - 1].kind, kind);
 	assert_int_equal(bench.said[count - 1].length, 4);
 	assert_int_equal(said_number(count - 1), number);
-}
-
-static struct nopal_message *message_of(uint64_t bytes)
-{
-	struct nopal_message *message =
-		calloc(1, sizeof(*message) + BENCH_SLOTS * sizeof(uint64_t));
-
-	message->length = bytes;
-	bench_raise(NOPAL_MSG_FROM_NET, message);
-	return message;
-}
-
-static void consume(struct nopal_message *message)
-{
-	bench_raise(NOPAL_MSG_CONSUMED, message);
-	free(message);
-}
-
-static void arrive(uint64_t number)
-{
-	struct nopal_segment *segment =
-		calloc(1, sizeof(*segment) + BENCH_SLOTS * sizeof(uint64_t));
-
-	*bench_attribute(segment, NUMBER) = number;
-	segment->body.length = SEG;
-	bench_raise(NOPAL_SEGMENT_VERIFIED, segment);
-	free(segment);
 }
 
 /* ------------------------------------------------------------- the sender */

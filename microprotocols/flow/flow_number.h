@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow_number.h -- control segments whose body is one number, in its low four bytes.
+ */
+#ifndef NOPAL_FLOW_NUMBER_H
+#define NOPAL_FLOW_NUMBER_H
+
+#include "microprotocol.h"
+
+enum { FLOW_NUMBER_BYTES = 4 };
+
+/* The number nearest to `near` whose low 32 bits are `wire`. */
+static inline uint64_t flow_number_expand(uint64_t wire, uint64_t near)
+{
+	uint32_t ahead = (uint32_t)wire - (uint32_t)near;
+
+	if (ahead <= INT32_MAX)
+		return near + ahead;
+	ahead = (uint32_t)near - (uint32_t)wire;
+	return near > ahead ? near - ahead : 0;
+}
+
+/* One number, four bytes, and nothing behind it. */
+static inline bool flow_number_read(const struct nopal_segment *segment,
+				    uint64_t near, uint64_t *ret_number)
+{
+	struct nopal_reader reader = {
+		.at = segment->body.bytes,
+		.end = segment->body.bytes + segment->body.length,
+	};
+	uint64_t wire = nopal_read(&reader, FLOW_NUMBER_BYTES);
+
+	if (!nopal_read_complete(&reader))
+		return false;
+	*ret_number = flow_number_expand(wire, near);
+	return true;
+}
+
+static inline void flow_number_say(struct nopal_session *session,
+				   const struct nopal_part *part, unsigned kind,
+				   uint64_t number)
+{
+	uint8_t *bytes;
+	struct nopal_writer writer;
+	struct nopal_segment *segment = nopal_control_new(
+		session, part, kind, FLOW_NUMBER_BYTES, &bytes);
+
+	if (!segment)
+		return;
+	writer = (struct nopal_writer){ bytes, bytes, bytes + FLOW_NUMBER_BYTES,
+					false };
+	nopal_write(&writer, (uint32_t)number, FLOW_NUMBER_BYTES);
+	nopal_control_send(session, segment, FLOW_NUMBER_BYTES);
+}
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* right_size.c -- what leaves a receiver's buffer in a round trip; see right_size.h. */
+#include "right_size.h"
+
+/* Rare beside the packets that pass: not in the middle of what they run through. */
+#define RIGHT_SIZE_RARE __attribute__((noinline))
+
+enum {
+	RIGHT_SIZE_TRIPS = 2,	    /* of a window */
+	RIGHT_SIZE_GROWTH = 3,	    /* of what leaves, in a round trip */
+	RIGHT_SIZE_GROWTH_PART = 4, /* more by this: it grows */
+	RIGHT_SIZE_IDLE_TRIPS = 4,
+	RIGHT_SIZE_SHIFT_MOST = 63,
+};
+#define RIGHT_SIZE_IDLE_NS NOPAL_SECOND	      /* in which half is forgotten */
+#define RIGHT_SIZE_AGE_NS  (5 * NOPAL_SECOND) /* of a round trip */
+
+RIGHT_SIZE_RARE void nopal__right_size_told(struct right_size *size,
+					    int64_t now_ns, uint64_t edge,
+					    uint64_t granted)
+{
+	if (size->waits || granted == edge)
+		return;
+	size->waits = true;
+	size->beyond = edge;
+	size->told_ns = now_ns;
+}
+
+/* What left in a round trip left in a part of it, too. */
+static void right_size_trip(struct right_size *size, int64_t trip_ns)
+{
+	if (size->trip_ns)
+		size->most = nopal_scale(size->most, (uint64_t)trip_ns,
+					 (uint64_t)size->trip_ns);
+	size->trip_ns = trip_ns;
+}
+
+static void right_size_age(struct right_size *size, int64_t now_ns)
+{
+	int64_t trip_ns = size->lately_ns - size->lately_ns / 3;
+
+	if (trip_ns > size->trip_ns)
+		size->trip_ns = trip_ns;
+	size->lately_ns = 0;
+	size->aged_ns = now_ns;
+}
+
+/* How often half is to be forgotten: for every second without use, or every four round
+ * trips. */
+static int64_t right_size_idle(const struct right_size *size, int64_t now_ns)
+{
+	int64_t interval_ns = RIGHT_SIZE_IDLE_TRIPS * size->trip_ns;
+	int64_t halvings;
+
+	if (interval_ns < RIGHT_SIZE_IDLE_NS)
+		interval_ns = RIGHT_SIZE_IDLE_NS;
+	halvings = (now_ns - size->used_ns) / interval_ns;
+	return halvings < RIGHT_SIZE_SHIFT_MOST ? halvings
+						: RIGHT_SIZE_SHIFT_MOST;
+}
+
+/* A sender that had nothing to send did not wait for an edge. */
+RIGHT_SIZE_RARE void nopal__right_size_arrived(struct right_size *size,
+					       int64_t now_ns)
+{
+	int64_t sample_ns = now_ns - size->told_ns;
+
+	if (sample_ns <= 0)
+		return;
+	size->waits = false;
+	if (size->trip_ns && right_size_idle(size, now_ns))
+		return;
+	if (!size->trip_ns || sample_ns < size->trip_ns)
+		right_size_trip(size, sample_ns);
+	if (!size->lately_ns || sample_ns < size->lately_ns)
+		size->lately_ns = sample_ns;
+	if (now_ns - size->aged_ns >= RIGHT_SIZE_AGE_NS)
+		right_size_age(size, now_ns);
+}
+
+static void right_size_next(struct right_size *size, int64_t now_ns,
+			    uint64_t left)
+{
+	size->growing = size->most >
+			size->before + size->before / RIGHT_SIZE_GROWTH_PART;
+	size->before = size->most;
+	size->last = size->now;
+	size->now = (struct right_size_half){ left, now_ns };
+}
+
+/* What left in the last half of a round trip and in this one left in a whole one, or a
+ * little more. */
+static void right_size_left(struct right_size *size, int64_t now_ns,
+			    uint64_t left)
+{
+	int64_t elapsed_ns = now_ns - size->last.began_ns;
+	uint64_t gone = left - size->last.left;
+
+	if (left <= size->now.left || !size->trip_ns)
+		return;
+	size->most >>= right_size_idle(size, now_ns);
+	size->used_ns = now_ns;
+	if (elapsed_ns > size->trip_ns)
+		gone = nopal_scale(gone, (uint64_t)size->trip_ns,
+				   (uint64_t)elapsed_ns);
+	if (gone > size->most)
+		size->most = gone;
+	if (now_ns - size->now.began_ns >= size->trip_ns / 2)
+		right_size_next(size, now_ns, left);
+}
+
+void nopal__right_size_begin(struct right_size *size, int64_t now_ns,
+			     uint64_t first)
+{
+	size->last = size->now = (struct right_size_half){ first, now_ns };
+	size->used_ns = size->aged_ns = now_ns;
+}
+
+RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size,
+						  int64_t now_ns, uint64_t left,
+						  uint64_t least, uint64_t most)
+{
+	uint64_t window;
+
+	right_size_left(size, now_ns, left);
+	window = RIGHT_SIZE_TRIPS * size->most;
+	if (size->growing)
+		window *= RIGHT_SIZE_GROWTH;
+	if (window < least)
+		window = least;
+	return window < most ? window : most;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * right_size.h -- how much room a receiver needs: twice what leaves its buffer in a
+ * round trip, and three times as much while that grows: the sender's window has grown
+ * once more before it hears of it.
+ *
+ * Who only receives has no round trips to measure.  But what lies beyond an edge can
+ * only come when the sender has heard of the next one: from telling that until the
+ * first such number arrives is a round trip, and longer where the sender did not wait
+ * for it.  So the least one counts.  It is not kept for ever, for a path may become
+ * longer: two thirds of the least of late take its place.  With a window of two round
+ * trips, told by quarters, a sender that never waits takes one and a half from edge to
+ * edge: two thirds of that are what it was.  One that does wait has more room then.
+ *
+ * Numbers are those of segments.  After Fisk and Feng, Dynamic right-sizing in TCP
+ * (LACSI 2001).
+ */
+#ifndef NOPAL_RIGHT_SIZE_H
+#define NOPAL_RIGHT_SIZE_H
+
+#include "microprotocol.h"
+
+struct right_size {
+	uint64_t most;	 /* numbers that left in a round trip */
+	uint64_t before; /* the same, as this half of one began */
+	/* how many had left, and when: as the last half began, and as this one did */
+	struct right_size_half {
+		uint64_t left;
+		int64_t began_ns;
+	} last, now;
+	int64_t used_ns; /* when something left last */
+	bool growing;
+
+	bool waits;	   /* for a number that ends a sample: */
+	uint64_t beyond;   /* ... this one */
+	int64_t told_ns;   /* ... since then */
+	int64_t trip_ns;   /* 0: none was measured */
+	int64_t lately_ns; /* the least since then; 0: none */
+	int64_t aged_ns;
+};
+
+void nopal__right_size_begin(struct right_size *size, int64_t now_ns,
+			     uint64_t first);
+/* Numbers from `edge` on were not granted before this is told. */
+void nopal__right_size_told(struct right_size *size, int64_t now_ns,
+			    uint64_t edge, uint64_t granted);
+/* Where it waits for this number, or for one below. */
+void nopal__right_size_arrived(struct right_size *size, int64_t now_ns);
+/* The window, where so many have come and left again by now. */
+uint64_t nopal__right_size_window(struct right_size *size, int64_t now_ns,
+				  uint64_t left, uint64_t least, uint64_t most);
+
+#endif
