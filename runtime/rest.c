@@ -21,7 +21,8 @@
  * the id and the timers stay what they are; nobody can tell but by the memory.
  *
  * A walk over the sessions that are awake finds those that may rest; it is due
- * only while something happens.
+ * only while something happens.  A flow rests when all streams on it do, and wakes
+ * with any of them.
  */
 #include <string.h>
 
@@ -163,13 +164,25 @@ static void words_unpack(struct nopal_core *core, const uint8_t *packed)
 
 /* ------------------------------------------------------------------ to rest */
 
+static bool streams_rest(const struct nopal_core *flow)
+{
+	const struct nopal_map *map = &flow->streams->by_id;
+
+	for (uint32_t i = 0; i < map->room; i++) {
+		const struct nopal_core *stream = map->slots[i].value;
+
+		if (stream && stream->awake)
+			return false;
+	}
+	return true;
+}
+
 static bool nothing_under_way(const struct nopal_core *core)
 {
 	const struct nopal_awake *awake = core->awake;
 
 	return core->life == NOPAL_LIFE_OPEN && !core->touched &&
-	       !core->is_flow && core->depth == 0 &&
-	       core->awake->segments.alive == 0 &&
+	       core->depth == 0 && core->awake->segments.alive == 0 &&
 	       core->awake->messages.alive == 0 && awake->unfinished == 0 &&
 	       awake->queue.count == 0 && awake->delayed.count == 0 &&
 	       awake->departures.oldest == awake->departures.next;
@@ -180,7 +193,8 @@ static bool may_rest(const struct nopal_core *bottom, int64_t now_ns)
 	for (const struct nopal_core *core = bottom; core;
 	     core = nopal__over(core))
 		if (now_ns - core->now_ns < NOPAL_REST_NS ||
-		    !nothing_under_way(core))
+		    !nothing_under_way(core) ||
+		    (core->is_flow && !streams_rest(core)))
 			return false;
 	return true;
 }
@@ -269,7 +283,10 @@ static bool core_unpack(struct nopal_core *core)
 bool nopal__rouse(struct nopal_core *core)
 {
 	struct nopal_core *bottom = nopal__stack_bottom(core);
+	struct nopal_core *flow = bottom->below;
 
+	if (flow && !flow->awake && flow->life != NOPAL_LIFE_ENDED)
+		nopal__rouse(flow);
 	list_move(bottom, &bottom->endpoint->sessions);
 	for (core = bottom; core; core = nopal__over(core))
 		if (!core->awake && !core_unpack(core)) {
@@ -294,7 +311,7 @@ void nopal__rest_watch(struct nopal_world *world)
 }
 
 /* True: there is one that was heard of lately. */
-static bool endpoint_rest(struct nopal_endpoint *endpoint)
+static bool endpoint_rest(struct nopal_endpoint *endpoint, bool flows)
 {
 	int64_t now_ns = endpoint->port.world->now_ns;
 	struct nopal_core *bottom = endpoint->sessions, *next;
@@ -302,6 +319,8 @@ static bool endpoint_rest(struct nopal_endpoint *endpoint)
 
 	for (; bottom; bottom = next) {
 		next = bottom->next;
+		if (nopal__top(bottom)->is_flow != flows)
+			continue;
 		if (may_rest(bottom, now_ns))
 			stack_rest(bottom);
 		else if (now_ns - bottom->now_ns < NOPAL_REST_NS)
@@ -315,8 +334,10 @@ void nopal__rest_walk(struct nopal_world *world)
 	bool lately = false;
 
 	for (struct nopal_endpoint *endpoint = world->endpoints; endpoint;
-	     endpoint = endpoint->next)
-		lately |= endpoint_rest(endpoint);
+	     endpoint = endpoint->next) {
+		lately |= endpoint_rest(endpoint, false);
+		lately |= endpoint_rest(endpoint, true);
+	}
 	if (lately)
 		nopal__rest_watch(world);
 }

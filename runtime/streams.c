@@ -373,16 +373,12 @@ struct nopal_session *nopal_stream_open(struct nopal_session *with,
 	return top ? &top->session : NULL;
 }
 
-/* The flow to this peer that sessions of the plan share; NULL: none yet.  Who was
- * opened last is looked at first, and most often stands on it. */
-static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
-				    const struct nopal_plan *plan,
-				    const struct nopal_address *peer)
+/* Who was opened last is looked at first, and most often stands on it. */
+static struct nopal_core *flow_among(struct nopal_core *bottom,
+				     const struct nopal_plan *plan,
+				     const struct nopal_address *peer)
 {
-	if (!plan->flow_shared)
-		return NULL;
-	for (struct nopal_core *bottom = endpoint->sessions; bottom;
-	     bottom = bottom->next) {
+	for (; bottom; bottom = bottom->next) {
 		struct nopal_core *flow =
 			bottom->below ? bottom->below : nopal__top(bottom);
 
@@ -391,6 +387,21 @@ static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
 			return flow;
 	}
 	return NULL;
+}
+
+/* The flow to this peer that sessions of the plan share; NULL: none yet. */
+static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
+				    const struct nopal_plan *plan,
+				    const struct nopal_address *peer)
+{
+	struct nopal_core *flow;
+
+	if (!plan->flow_shared)
+		return NULL;
+	flow = flow_among(endpoint->sessions, plan, peer);
+	if (!flow)
+		flow = flow_among(endpoint->resting, plan, peer);
+	return flow && nopal__be_awake(flow) ? flow : NULL;
 }
 
 struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,

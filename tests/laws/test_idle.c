@@ -25,7 +25,8 @@ enum {
 	MINIMAL_MOST = 350, /* bytes of one end of a session */
 	BULK_MOST = 600,
 	AUDIO_MOST = 700,
-	MEMBER_MOST = 750, /* of the group, for one destination */
+	STREAM_MOST = 1600, /* with a flow of its own */
+	MEMBER_MOST = 750,  /* of the group, for one destination */
 	TALK_BYTES = 3000,
 	DIGITS = 16, /* counts and times that grew by a byte */
 };
@@ -184,6 +185,12 @@ static void test_audio(void **state)
 	takes_at_most("extends = \"ctp_audio\"\n", 1000, AUDIO_MOST);
 }
 
+static void test_streams(void **state)
+{
+	(void)state;
+	takes_at_most("extends = \"streams\"\n", 1000, STREAM_MOST);
+}
+
 /* ------------------------------------------------------------ many members */
 
 static void crowd_join(const char *config)
@@ -297,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_minimal),
 		cmocka_unit_test(test_bulk),
 		cmocka_unit_test(test_audio),
+		cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_a_member_of_a_group),
 		cmocka_unit_test(test_a_busy_time_is_forgotten),
 	};

@@ -383,6 +383,125 @@ static void test_who_joins_ends_with_a_flow_that_does_not_open(void **state)
 	pair_close();
 }
 
+/* -------------------------------------------------------------------- at rest */
+
+static bool rests(const struct end *end)
+{
+	return !nopal__core(end->session)->awake;
+}
+
+static const struct nopal_core *flow_of(const struct end *end)
+{
+	return nopal__stack_bottom(nopal__core(end->session))->below;
+}
+
+/* Both sides, their flow and so many streams. */
+static void assert_all_rest(uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		assert_true(rests(&pair.here[i]));
+		assert_true(rests(&pair.there[i]));
+	}
+	assert_null(flow_of(&pair.here[0])->awake);
+	assert_null(flow_of(&pair.there[0])->awake);
+}
+
+static void test_a_flow_rests_with_its_streams(void **state)
+{
+	(void)state;
+	pair_open(STREAMED, "delay 10ms");
+	for (uint32_t i = 0; i < 5; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(2 * NOPAL_SECOND);
+	assert_all_rest(5);
+	say(3, "again"); /* and it wakes with one of them */
+	assert_non_null(flow_of(&pair.here[0])->awake);
+	pair_run(100 * NOPAL_MILLISECOND);
+	assert_string_equal(pair.there[3].text, "again");
+	assert_int_equal(pair.here[3].arrived, 2);
+	assert_true(rests(&pair.here[0]) && rests(&pair.there[0]));
+	pair_run(NOPAL_SECOND);
+	assert_all_rest(5);
+	open_stream(5); /* who joins wakes it, too */
+	say(5, "late");
+	pair_run(NOPAL_SECOND);
+	assert_string_equal(pair.there[5].text, "late");
+	assert_all_rest(6);
+	assert_true(
+		nopal_session_counters(pair.here[2].session)->datagrams_out >
+		0);
+	pair_close();
+}
+
+static void test_from_rest_they_end(void **state)
+{
+	(void)state;
+	pair_open(STREAMED, "delay 10ms");
+	for (uint32_t i = 0; i < 3; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(2 * NOPAL_SECOND);
+	assert_all_rest(3);
+	for (uint32_t i = 0; i < 3; i++)
+		nopal_session_close(pair.here[i].session);
+	pair_run(5 * NOPAL_SECOND);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(pair.here[i].ended, 1);
+		assert_int_equal(pair.here[i].code, NOPAL_ENDED_WELL);
+		assert_int_equal(pair.there[i].ended, 1);
+	}
+	assert_int_equal(flows(0), 0);
+	pair_close();
+}
+
+/* What waits for its fate keeps its stream awake, and the flow; no other stream. */
+static void test_what_is_under_way_keeps_the_flow_awake(void **state)
+{
+	(void)state;
+	pair_open(STREAMED, "delay 10ms");
+	for (uint32_t i = 0; i < 3; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(100 * NOPAL_MILLISECOND);
+	change("loss 100%");
+	say(1, "into the void");
+	pair_run(3 * NOPAL_SECOND);
+	assert_non_null(flow_of(&pair.here[0])->awake);
+	assert_false(rests(&pair.here[1]));
+	assert_true(rests(&pair.here[0]) && rests(&pair.here[2]));
+	assert_null(flow_of(&pair.there[0])->awake);
+	pair_close();
+}
+
+static void test_a_shared_flow_at_rest_is_found(void **state)
+{
+	struct end *end = pair.here;
+	uint64_t requests;
+
+	(void)state;
+	pair_open(SHARED, "delay 10ms");
+	end[0].session = nopal_session_open(pair.endpoint[0], pair.plan,
+					    &pair.peer, &opens_only, &end[0]);
+	say(0, "hello");
+	pair_run(2 * NOPAL_SECOND);
+	assert_all_rest(1);
+	requests = nopal_endpoint_counters(pair.endpoint[1])->requests;
+	end[1].session = nopal_session_open(pair.endpoint[0], pair.plan,
+					    &pair.peer, &opens_only, &end[1]);
+	say(1, "joins");
+	pair_run(NOPAL_SECOND);
+	assert_string_equal(pair.there[1].text, "joins");
+	assert_int_equal(nopal_endpoint_counters(pair.endpoint[1])->requests,
+			 requests);
+	assert_ptr_equal(flow_of(&end[0]), flow_of(&end[1]));
+	assert_all_rest(2);
+	pair_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +519,10 @@ int main(void)
 		cmocka_unit_test(test_sessions_join_a_flow_that_opens),
 		cmocka_unit_test(
 			test_who_joins_ends_with_a_flow_that_does_not_open),
+		cmocka_unit_test(test_a_flow_rests_with_its_streams),
+		cmocka_unit_test(test_from_rest_they_end),
+		cmocka_unit_test(test_what_is_under_way_keeps_the_flow_awake),
+		cmocka_unit_test(test_a_shared_flow_at_rest_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,14 +175,20 @@ static inline void say(uint32_t index, const char *text)
 		nopal_send(pair.here[index].session, text, strlen(text), 0), 0);
 }
 
-static inline uint32_t flows(int side)
+static inline uint32_t flows_among(struct nopal_core *core)
 {
 	uint32_t count = 0;
 
-	for (struct nopal_core *core = pair.endpoint[side]->sessions; core;
-	     core = core->next)
+	for (; core; core = core->next)
 		count += nopal__top(core)->is_flow;
 	return count;
+}
+
+/* Awake or at rest. */
+static inline uint32_t flows(int side)
+{
+	return flows_among(pair.endpoint[side]->sessions) +
+	       flows_among(pair.endpoint[side]->resting);
 }
 
 #endif
