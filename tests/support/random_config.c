@@ -130,6 +130,7 @@ static void take_some(struct draw *from, struct selection *selection)
 
 		order[which] = order[left];
 		if (happens(from, TAKEN_PERCENT) &&
+		    !selection->kit->hopeless[part] &&
 		    !selection_conflict(selection, part))
 			selection->standing[part] = STANDING_IN;
 	}

@@ -157,6 +157,31 @@ static void relate(struct kit *kit, unsigned a, unsigned b)
 	kit->lift[a][b] = (uint8_t)lift_of(&kit->parts[a], other);
 }
 
+/* A layer below may be there; that it is one of many is not in a config of ours. */
+static bool can_be_met(const struct kit *kit, unsigned who, const char *role)
+{
+	if (strstr(role, "layer_below"))
+		return true;
+	for (unsigned i = 0; i < kit->count; i++)
+		if (i != who && !kit->hopeless[i] &&
+		    nopal__answers(kit->parts[i].microprotocol, role))
+			return true;
+	return false;
+}
+
+static bool becomes_hopeless(struct kit *kit, unsigned part)
+{
+	const struct nopal_relation *need =
+		kit->parts[part].microprotocol->needs;
+
+	for (; !kit->hopeless[part] && need && need->role; need++)
+		if (!can_be_met(kit, part, need->role)) {
+			kit->hopeless[part] = true;
+			return true;
+		}
+	return false;
+}
+
 void kit_take_stock(struct kit *kit)
 {
 	memset(kit, 0, sizeof(*kit));
@@ -171,6 +196,9 @@ void kit_take_stock(struct kit *kit)
 		for (unsigned b = 0; b < kit->count; b++)
 			if (a != b)
 				relate(kit, a, b);
+	for (unsigned part = 0; part < kit->count; part++)
+		if (becomes_hopeless(kit, part))
+			part = (unsigned)-1; /* and those before, by this one */
 }
 
 /* ----------------------------------------------------------------- what lacks */

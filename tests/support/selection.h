@@ -46,6 +46,8 @@ struct kit {
 	uint8_t conflict[KIT_PARTS][KIT_PARTS]; /* enum kit_conflict */
 	/* 1 + the first's setting that lifts its exclusion of the second; 0: none */
 	uint8_t lift[KIT_PARTS][KIT_PARTS];
+	/* It needs, itself or by those that it needs, what nothing here gives. */
+	bool hopeless[KIT_PARTS];
 };
 
 enum standing { STANDING_OPEN, STANDING_IN, STANDING_OUT };
