@@ -72,6 +72,7 @@ static long flood_resident(void)
 
 static void flood_connect(struct flood *flood)
 {
+	static struct flood lanes[FLOOD_MOST_CONNECTIONS];
 	const char *said = getenv("FLOOD_CONNECTIONS");
 
 	flood->connections = said ? atoi(said) : 1;
@@ -82,10 +83,7 @@ static void flood_connect(struct flood *flood)
 		exit(USAGE);
 	}
 	if (flood->connections > 1)
-		flood->lanes = calloc((size_t)flood->connections,
-				      sizeof(*flood->lanes));
-	if (flood->connections > 1 && !flood->lanes)
-		flood_fail("calloc");
+		flood->lanes = lanes;
 }
 
 struct flood *flood_lane(struct flood *flood, int index)
