@@ -24,7 +24,7 @@ static int canonical_by_name(const void *a, const void *b)
 		      (*other)->microprotocol->name);
 }
 
-/* Words and switches as written, numbers in base units. */
+/* Words, switches and addresses as written, numbers in base units. */
 static void canonical_value(struct nopal_text *text,
 			    const struct nopal_member *member, size_t index)
 {
@@ -35,7 +35,8 @@ static void canonical_value(struct nopal_text *text,
 		.in_segments = member->in_segments[index],
 	};
 	bool word = parameter->unit == NOPAL_WORD ||
-		    parameter->unit == NOPAL_SWITCH;
+		    parameter->unit == NOPAL_SWITCH ||
+		    parameter->unit == NOPAL_ADDRESS;
 	char *value = nopal__quantity_text(quantity,
 					   word ? parameter->unit : NOPAL_COUNT,
 					   parameter->choices);

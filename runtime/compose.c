@@ -61,13 +61,13 @@ static void compose_validate(const struct nopal_composed_layer *layer,
 	}
 }
 
-static bool compose_answered(const struct nopal_composed_layer *layer,
-			     const char *role)
+static const struct nopal_member *
+compose_provider(const struct nopal_composed_layer *layer, const char *role)
 {
 	for (size_t i = 0; i < layer->count; i++)
 		if (nopal__answers(layer->members[i].microprotocol, role))
-			return true;
-	return false;
+			return &layer->members[i];
+	return NULL;
 }
 
 /* Who keeps something of its peer cannot have many of them. */
@@ -88,10 +88,37 @@ static void compose_many(const struct nopal_composed_layer *layer,
 	}
 }
 
+/* What goes through a channel is found by its id, and sealed for all who hear it. */
+static void compose_channel(const struct nopal_member *channel,
+			    const struct nopal_composed_layer *lowest,
+			    struct nopal_problems *problems)
+{
+	for (size_t i = 0; i < lowest->count; i++) {
+		const struct nopal_microprotocol *one =
+			lowest->members[i].microprotocol;
+		const char *cause = NULL;
+
+		if (one->seal && one->state_size)
+			cause = "seals between two";
+		else if (nopal__answers(one, "address_demux"))
+			cause = "leaves out the id of who is meant";
+		if (cause)
+			nopal_problems_add(problems, channel->place.file,
+					   channel->place.line,
+					   "leave one of them out; checksum {} "
+					   "seals for all",
+					   "%s %s, and %s speaks to many at "
+					   "once",
+					   one->name, cause,
+					   channel->microprotocol->name);
+	}
+}
+
 static void compose_destinations(const struct nopal_composition *composition,
 				 size_t index, struct nopal_problems *problems)
 {
 	const struct nopal_composed_layer *layer = &composition->layers[index];
+	const struct nopal_member *channel;
 
 	if (index == 0) {
 		nopal_problems_add(
@@ -103,13 +130,19 @@ static void compose_destinations(const struct nopal_composition *composition,
 			layer->name);
 		return;
 	}
-	if (!compose_answered(layer - 1, "fan_out"))
+	if (!compose_provider(layer - 1, "fan_out"))
 		nopal_problems_add(
 			problems, layer[-1].place.file, layer[-1].place.line,
 			"add fan_out {}",
 			"nobody in layer `%s` says how many destinations must "
 			"have a message",
 			layer[-1].name);
+	channel = compose_provider(layer - 1, "channel");
+	if (channel)
+		compose_channel(
+			channel,
+			&composition->layers[composition->layer_count - 1],
+			problems);
 	for (size_t above = 0; above < index; above++)
 		compose_many(&composition->layers[above], problems);
 }
@@ -121,7 +154,7 @@ static void compose_flow(const struct nopal_composition *composition,
 	const struct nopal_composed_layer *above =
 		&composition->layers[index - 1];
 
-	if (!compose_answered(above, "connection"))
+	if (!compose_provider(above, "connection"))
 		nopal_problems_add(problems, above->place.file,
 				   above->place.line, "add stream_end {}",
 				   "nobody in layer `%s` tells the peer that a "

@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "session.h"
+#include "demux.h"
 
 enum {
 	ID_TABLE_AT_FIRST = 16,

@@ -109,7 +109,7 @@ static void descriptor_parameter(const struct descriptor_check *check,
 		descriptor_say(check, "use offsetof() of an int64_t",
 			       "parameter", parameter->name,
 			       "lies outside its struct");
-	if ((int)parameter->unit < 0 || parameter->unit > NOPAL_FILE)
+	if ((int)parameter->unit < 0 || parameter->unit > NOPAL_ADDRESS)
 		descriptor_say(check, "use enum nopal_unit", "parameter",
 			       parameter->name, "has no known unit");
 	else if (!parameter->initial)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "demux.h"
 #include "path_cache.h"
-#include "session.h"
 
 enum {
 	READY_AT_FIRST = 64,
@@ -244,6 +244,10 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 	uint8_t kind;
 
 	endpoint->port.counters.datagrams_in++;
+	if (endpoint->channels) {
+		nopal__cast_receive(endpoint, arrival, bytes, length);
+		return;
+	}
 	if (endpoint->demux == NOPAL_DEMUX_FOREIGN) {
 		foreign_receive(endpoint, arrival, bytes, length, of_last);
 		return;
@@ -314,26 +318,45 @@ static void endpoint_secret(struct nopal_endpoint *endpoint)
 			shard ? shard->secret[i] : world->ops->random(world);
 }
 
-struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
-					    const struct nopal_address *local,
-					    const struct nopal_shard *shard,
+static struct nopal_endpoint *endpoint_make(const struct nopal_port *port,
 					    struct nopal_problems *problems)
 {
+	struct nopal_world *world = port->world;
 	struct nopal_endpoint *endpoint = calloc(1, sizeof(*endpoint));
 
 	if (!endpoint)
 		return NULL;
-	endpoint->port.world = world;
-	endpoint->port.local = *local;
-	endpoint->port.shard = shard;
+	endpoint->port = *port;
 	endpoint_secret(endpoint);
 	if (world->ops->port_open(world, endpoint, problems) < 0) {
 		free(endpoint);
 		return NULL;
 	}
+	endpoint->port.hearing = NULL;
 	endpoint->next = world->endpoints;
 	world->endpoints = endpoint;
 	return endpoint;
+}
+
+struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
+					    const struct nopal_address *local,
+					    const struct nopal_shard *shard,
+					    struct nopal_problems *problems)
+{
+	return endpoint_make(&(struct nopal_port){ .world = world,
+						   .local = *local,
+						   .shard = shard },
+			     problems);
+}
+
+struct nopal_endpoint *nopal__endpoint_hear(struct nopal_world *world,
+					    const struct nopal_address *group,
+					    const struct nopal_hearing *hearing)
+{
+	return endpoint_make(&(struct nopal_port){ .world = world,
+						   .local = *group,
+						   .hearing = hearing },
+			     NULL);
 }
 
 struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
@@ -525,8 +548,10 @@ void nopal__world_init(struct nopal_world *world,
 
 void nopal__world_fini(struct nopal_world *world)
 {
-	while (world->endpoints)
-		nopal_endpoint_close(world->endpoints);
+	while (world->endpoints) /* a channel's door goes with its last session */
+		nopal_endpoint_close(world->endpoints->channels
+					     ? world->endpoints->door_of
+					     : world->endpoints);
 	nopal__path_cache_free(world->path_cache);
 	nopal_trace_stop(world);
 }

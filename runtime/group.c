@@ -6,10 +6,7 @@
  *        /   |   \                                      one a destination,
  *     dest dest dest             a session each         below the group
  *
- * What departs from the group is given to several destinations: each has a message
- * of its own with the same bytes, and each such copy gets a fate, once.  Whoever
- * has the role fan_out counts them and says when the segment is done; so all, any
- * and P of K are one rule, and nothing here knows it.
+ * What departs from the group is given to several of them: copies.c.
  *
  * A listener's session of the same plan is one stack: its only destination is the
  * layer below.  So both ends run the same microprotocols.
@@ -21,211 +18,35 @@
 
 #include "session.h"
 
-static struct nopal_core *member_at(const struct nopal_core *group,
+struct nopal_core *nopal__member_at(const struct nopal_core *group,
 				    uint32_t index)
 {
 	return group->is_group ? group->group->member[index] : group->below;
 }
 
-static uint32_t member_count(const struct nopal_core *group)
+uint32_t nopal__member_count(const struct nopal_core *group)
 {
 	return group->is_group ? group->group->count : 1;
 }
 
-/* Ids grow with the index.  `count`: there is none. */
-static uint32_t member_find(const struct nopal_core *group, uint64_t id)
+/* Ids grow with the index. */
+uint32_t nopal__member_find(const struct nopal_core *group, uint64_t id)
 {
-	uint32_t low = 0, high = member_count(group);
+	uint32_t low = 0, high = nopal__member_count(group);
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (member_at(group, middle)->destination->id < id)
+		if (nopal__member_at(group, middle)->destination->id < id)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < member_count(group) &&
-			       member_at(group, low)->destination->id == id
+	return low < nopal__member_count(group) &&
+			       nopal__member_at(group, low)->destination->id ==
+				       id
 		       ? low
-		       : member_count(group);
-}
-
-/* ------------------------------------------------------------------- copies */
-
-uint32_t nopal_destination_count(const struct nopal_session *session)
-{
-	return member_count(nopal__core(session));
-}
-
-struct nopal_destination *
-nopal_destination_at(const struct nopal_session *session, uint32_t index)
-{
-	return member_at(nopal__core(session), index)->destination;
-}
-
-uint64_t nopal_destination_backlog(const struct nopal_session *session,
-				   uint32_t index)
-{
-	const struct nopal_core *member =
-		member_at(nopal__core(session), index);
-
-	return member->awake ? member->awake->unfinished_bytes : 0;
-}
-
-void nopal_destination_break(struct nopal_session *session, uint32_t index,
-			     enum nopal_end end, const char *text)
-{
-	struct nopal_core *member = member_at(nopal__core(session), index);
-
-	nopal__touch(member);
-	if (member->life != NOPAL_LIFE_ENDED)
-		nopal__abort_tell(nopal__bottom(member));
-	nopal__session_end(member, end, text);
-}
-
-/* Room for a choice among all; NULL: out of memory. */
-static uint32_t *choice_of(struct nopal_group *group)
-{
-	uint32_t room = group->choice_at + group->count;
-	uint32_t *grown = group->choice;
-
-	if (room > group->choice_room)
-		grown = realloc(group->choice, room * sizeof(*grown));
-	if (!grown)
-		return NULL;
-	group->choice = grown;
-	if (room > group->choice_room)
-		group->choice_room = room;
-	return grown + group->choice_at;
-}
-
-void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
-			 uint32_t count)
-{
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_group *group = core->group;
-	uint32_t *choice;
-
-	if (!core->is_group)
-		return; /* to the only one */
-	choice = choice_of(group);
-	group->chosen = true;
-	group->choice_count = 0;
-	for (uint32_t i = 0; choice && i < count && i < group->count; i++)
-		choice[group->choice_count++] = indices[i];
-}
-
-/* Whoever is leaving, or has ended, is not spoken to by name either. */
-static uint32_t choose_one(const struct nopal_core *core, uint64_t id,
-			   uint32_t *choice)
-{
-	struct nopal_group *group = core->group;
-	uint32_t index = member_find(core, id);
-	const struct nopal_destination *one;
-
-	if (index == group->count)
-		return 0;
-	one = group->member[index]->destination;
-	choice[0] = index;
-	return !one->removed && !one->ended;
-}
-
-/* Writes whom the segment is for where there is a choice; returns how many. */
-static uint32_t choose(struct nopal_core *core,
-		       const struct nopal_segment *segment)
-{
-	struct nopal_group *group = core->group;
-	uint64_t id = segment->attribute[nopal__plan(core)->destination_slot];
-	uint32_t *choice;
-
-	if (!core->is_group)
-		return 1;
-	choice = choice_of(group);
-	if (!choice) {
-		group->choice_count = 0;
-	} else if (id) {
-		group->choice_count = choose_one(core, id, choice);
-	} else if (!group->chosen) {
-		group->choice_count = 0;
-		for (uint32_t i = 0; i < group->count; i++)
-			if (nopal_destination_takes(
-				    group->member[i]->destination))
-				choice[group->choice_count++] = i;
-	}
-	group->chosen = false;
-	return group->choice_count;
-}
-
-static void copy_settle(struct nopal_core *member,
-			struct nopal_segment *segment, enum nopal_fate fate)
-{
-	struct nopal_core *group = member->above;
-	struct nopal_copy copy = {
-		.segment = segment,
-		.destination = member->destination,
-		.fate = (int)fate,
-	};
-
-	nopal__touch(group);
-	copy.took_ns = group->session.now_ns - segment->departed_ns;
-	segment->copies--;
-	segment->pins++;
-	nopal_raise_COPY_DONE(&group->session, &copy);
-	segment->pins--;
-	nopal__segment_settle(group, segment);
-}
-
-static void copy_give(struct nopal_core *member, struct nopal_segment *segment,
-		      bool counted)
-{
-	int refusal = -EPIPE;
-
-	if (member->life != NOPAL_LIFE_ENDED) {
-		nopal__touch(member);
-		refusal = nopal__message_from_above(member, segment);
-	}
-	if (refusal && counted)
-		copy_settle(member, segment, NOPAL_MISSING);
-}
-
-static void copies_give(struct nopal_core *core, struct nopal_segment *segment,
-			uint32_t count, bool counted)
-{
-	struct nopal_group *group = core->group;
-	uint32_t at = group->choice_at;
-
-	group->choice_at += count;
-	for (uint32_t i = 0; i < count; i++)
-		copy_give(group->member[group->choice[at + i]], segment,
-			  counted);
-	group->choice_at = at;
-}
-
-/* Nobody joins or leaves meanwhile: those that end are freed with the turn. */
-void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
-{
-	uint32_t count = choose(core, segment);
-	bool counted = segment->departures != 0; /* control is not */
-
-	if (counted) {
-		segment->copies += count;
-		nopal_raise_COPIES_LEAVE(&core->session, segment);
-	}
-	if (core->is_group)
-		copies_give(core, segment, count, counted);
-	else
-		copy_give(core->below, segment, counted);
-}
-
-void nopal__copy_done(struct nopal_core *member,
-		      const struct nopal_message *message)
-{
-	struct nopal_segment *segment = nopal__pool_find(
-		&member->above->awake->segments, message->above);
-
-	if (segment && segment->copies)
-		copy_settle(member, segment, nopal__message_fate(message));
+		       : nopal__member_count(group);
 }
 
 /* -------------------------------------------------------------- destinations */
@@ -238,8 +59,46 @@ static struct nopal_destination_info info_of(const struct nopal_core *member)
 		.id = destination->id,
 		.address = member->peer,
 		.open = destination->open,
+		.given_bytes = destination->given_bytes,
+		.arrived_bytes = destination->arrived_bytes,
 		.session = &member->session,
 	};
+}
+
+void nopal_destination_hears(struct nopal_session *session, uint32_t index,
+			     bool hears)
+{
+	struct nopal_destination *destination =
+		nopal_destination_at(session, index);
+
+	if (destination->hears == hears ||
+	    (hears && (destination->removed || destination->ended)))
+		return;
+	destination->hears = hears;
+	nopal_raise_DESTINATION_HEARS(session, destination);
+}
+
+uint32_t nopal_destination_find(const struct nopal_session *session,
+				uint64_t id)
+{
+	return nopal__member_find(nopal__core(session), id);
+}
+
+bool nopal_is_destination(const struct nopal_session *session)
+{
+	const struct nopal_core *core = nopal__core(session);
+
+	return core->fans_out && !core->is_group;
+}
+
+bool nopal__is_for_one(const struct nopal_session *session,
+		       const uint64_t *attribute)
+{
+	const struct nopal_core *core = nopal__core(session);
+
+	return core->fans_out &&
+	       (!core->is_group ||
+		attribute[core->layer->plan->destination_slot]);
 }
 
 static void tell(struct nopal_core *group,
@@ -270,7 +129,7 @@ void nopal__destination_opened(struct nopal_core *member)
 static void member_take(struct nopal_core *group, struct nopal_core *member)
 {
 	struct nopal_group *all = group->group;
-	uint32_t index = member_find(group, member->destination->id);
+	uint32_t index = nopal__member_find(group, member->destination->id);
 
 	all->count--;
 	memmove(&all->member[index], &all->member[index + 1],
@@ -312,11 +171,11 @@ void nopal__destination_ended(struct nopal_core *member, enum nopal_end end,
 	member_take(group, member);
 	count_datagrams(&group->group->gone, member);
 	nopal__touch(group);
-	destination->open = false;
 	destination->end = end;
 	destination->text = text;
-	if (group->life != NOPAL_LIFE_ENDED)
+	if (group->life != NOPAL_LIFE_ENDED) /* `open` still says that it was */
 		nopal_raise_DESTINATION_ENDED(&group->session, destination);
+	destination->open = false;
 	info.ended = true;
 	info.end = (int)end;
 	info.text = text;
@@ -434,6 +293,7 @@ static int64_t join(struct nopal_core *group,
 	top = nopal__top(bottom);
 	top->destination->id = ++all->ids;
 	all->member[all->count++] = top;
+	nopal_raise_DESTINATION_ADDED(&group->session, top->destination);
 	nopal__session_start(bottom);
 	return top->destination->id;
 }
@@ -456,7 +316,7 @@ static void copies_forget(struct nopal_core *member)
 
 		message->above = (struct nopal_handle){ 0, 0 };
 		if (segment && segment->copies)
-			copy_settle(member, segment, NOPAL_UNKNOWN);
+			nopal__copy_settle(member, segment, NOPAL_UNKNOWN);
 	}
 }
 
@@ -484,7 +344,7 @@ int nopal_destination_remove(struct nopal_session *session, uint32_t id,
 			     bool at_once)
 {
 	struct nopal_core *group = group_of(session), *member;
-	uint32_t index = group ? member_find(group, id) : 0;
+	uint32_t index = group ? nopal__member_find(group, id) : 0;
 	bool outermost;
 
 	if (!group || index == group->group->count)
@@ -492,6 +352,7 @@ int nopal_destination_remove(struct nopal_session *session, uint32_t id,
 	member = group->group->member[index];
 	outermost = nopal__turn_begin(group->world);
 	nopal__touch(group);
+	nopal_destination_hears(&group->session, index, false);
 	member->destination->removed = true;
 	copies_forget(member);
 	if (at_once)
@@ -522,8 +383,11 @@ void nopal__group_close(struct nopal_core *group)
 				   "closed in good order");
 		return;
 	}
-	for (uint32_t i = 0; i < all->count; i++)
+	/* What some have yet to get of the channel is theirs before they close. */
+	for (uint32_t i = 0; i < all->count; i++) {
+		nopal_destination_hears(&group->session, i, false);
 		nopal__session_close(all->member[i]);
+	}
 }
 
 void nopal__group_end(struct nopal_core *group, enum nopal_end end,

@@ -18,8 +18,10 @@
  */
 #include <string.h>
 
+#include "demux.h"
 #include "refusal.h"
 #include "rendezvous.h"
+#include "request.h"
 
 enum {
 	REPLY_REFUSED = 255, /* type of a reply: text follows */
@@ -30,12 +32,6 @@ enum {
 		2, /* so that an answer is smaller than any opening */
 	REPLY_ROOM = 1200,
 	OPENING_HEAD = 1 + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES,
-};
-
-/* What nopal_request.private points to. */
-struct request_context {
-	const struct nopal_endpoint *endpoint;
-	const struct nopal_address *from;
 };
 
 static uint64_t check_of(uint64_t fingerprint, uint32_t opener_id,
@@ -279,10 +275,10 @@ static void accept_session(struct nopal_endpoint *endpoint,
 		nopal__silence_watch(bottom);
 }
 
-static struct nopal_core *
-accept_at_once(struct nopal_endpoint *endpoint,
-	       const struct nopal_listener_entry *entry,
-	       const struct nopal_request *request)
+struct nopal_core *
+nopal__accept_at_once(struct nopal_endpoint *endpoint,
+		      const struct nopal_listener_entry *entry,
+		      const struct nopal_request *request)
 {
 	struct nopal_core *core = session_for(endpoint, entry, request);
 
@@ -305,7 +301,7 @@ static struct nopal_core *admit(struct nopal_endpoint *endpoint,
 	verdict = part->microprotocol->admission->admit(part, request, &reply);
 
 	if (verdict == NOPAL_ADMIT_ACCEPT)
-		return accept_at_once(endpoint, entry, request);
+		return nopal__accept_at_once(endpoint, entry, request);
 	if (verdict == NOPAL_ADMIT_REPLY && !reply.full)
 		reply_send(endpoint, request, bytes, &reply);
 	return NULL;
@@ -480,61 +476,11 @@ static void opening_receive(struct nopal_endpoint *endpoint,
 	nopal__segment_arrive(core, segment);
 }
 
-static bool foreign_opens(const struct nopal_plan *plan,
-			  struct nopal_reader datagram)
-{
-	const struct nopal_format *format = plan->format->microprotocol->format;
-	uint8_t kind;
-
-	if (format->opens && !format->opens(plan->format, datagram))
-		return false;
-	if (!plan->admission)
-		return !format->kind_of ||
-		       format->kind_of(plan->format, datagram) < 0;
-	kind = nopal__foreign_kind(plan, datagram.at,
-				   (uint32_t)nopal_read_left(&datagram));
-	return plan->kinds[kind].class == NOPAL_KIND_OPENING;
-}
-
-/* Nothing but a session answers there. */
-static bool foreign_admits(const struct nopal_plan *plan,
-			   struct nopal_request *request)
-{
-	const struct nopal_part *part = plan->admission;
-	struct nopal_writer nowhere = { 0 };
-
-	return !part || part->microprotocol->admission->admit(
-				part, request, &nowhere) == NOPAL_ADMIT_ACCEPT;
-}
-
-struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,
-					 const struct nopal_address *from,
-					 const uint8_t *bytes, uint32_t length)
-{
-	struct request_context context = { endpoint, from };
-	struct nopal_request request = {
-		.body = { bytes, bytes + length, false },
-		.datagram_bytes = length,
-		.now_ns = endpoint->port.world->now_ns,
-		.private = &context,
-		.half_open = endpoint->half_open,
-	};
-
-	endpoint->port.counters.requests++;
-	for (const struct nopal_listener_entry *entry = endpoint->listeners;
-	     entry; entry = entry->next)
-		if (foreign_opens(entry->plan, request.body) &&
-		    foreign_admits(entry->plan, &request))
-			return accept_at_once(endpoint, entry, &request);
-	endpoint->port.counters.refused++;
-	return NULL;
-}
-
 static bool names_own_kind(struct nopal_reader body)
 {
 	uint64_t kind = nopal_read(&body, 1);
 
-	return kind >= NOPAL_KIND_FIRST_OWN && kind < NOPAL_KIND_MEET;
+	return kind >= NOPAL_KIND_FIRST_OWN && kind < NOPAL_KIND_CAST;
 }
 
 void nopal__opening_receive(struct nopal_endpoint *endpoint,

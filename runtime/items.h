@@ -149,6 +149,19 @@ void nopal_control_send_by(struct nopal_session *session,
 			   struct nopal_segment *segment, uint32_t length,
 			   unsigned path);
 
+/* The same through the group's channel alone; nowhere where there is none. */
+void nopal_control_cast(struct nopal_session *session,
+			struct nopal_segment *segment, uint32_t length);
+
+/* For the role channel_repair: the copy that went through the channel has its fate; and
+ * this destination gets one of its own, whose fate counts instead. */
+void nopal_copy_settle(struct nopal_session *session,
+		       struct nopal_segment *segment,
+		       struct nopal_destination *destination,
+		       enum nopal_fate fate);
+void nopal_copy_give(struct nopal_session *session,
+		     struct nopal_segment *segment, uint32_t index);
+
 /* Release this part's bit in a barrier of the segment.  Releasing a bit that
  * is not held is a counted mistake and does nothing. */
 void nopal_release(struct nopal_session *session, const struct nopal_part *part,

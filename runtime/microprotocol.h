@@ -85,10 +85,26 @@ struct nopal_destination {
 	bool removed; /* by the application: nobody waits for it any more */
 	bool paused;  /* set by the role fan_out: it gets nothing meanwhile */
 	bool ended;   /* nothing reaches it any more */
+	bool hears;   /* data for all reaches it through the channel */
 	enum nopal_end end; /* at DESTINATION_ENDED: why, and in words */
 	const char *text;
+	/* Bytes of bodies that left for it, once each, and of these, how many it is
+	 * known to have. */
+	uint64_t given_bytes, arrived_bytes;
 	uint64_t note[4]; /* of the role destination_choice; 0 at first */
+	/* Where the group has a channel: of the role channel_repair, and then of a
+	 * congestion policy. */
+	uint64_t channel[];
 };
+enum { NOPAL_REPAIR_WORDS = 6, NOPAL_PACE_WORDS = 4 };
+static inline uint64_t *nopal_repair(struct nopal_destination *destination)
+{
+	return destination->channel;
+}
+static inline uint64_t *nopal_pace(struct nopal_destination *destination)
+{
+	return destination->channel + NOPAL_REPAIR_WORDS;
+}
 static inline bool
 nopal_destination_takes(const struct nopal_destination *destination)
 {
@@ -101,6 +117,13 @@ struct nopal_copy {
 	struct nopal_destination *destination;
 	int fate;	 /* enum nopal_fate: has it all of it? */
 	int64_t took_ns; /* since the segment's last departure */
+};
+
+/* Argument of CHANNEL_REPORT: what came since the one before. */
+struct nopal_channel_report {
+	struct nopal_destination *destination;
+	uint64_t arrived, missing; /* segments */
+	int64_t rtt_ns;		   /* smoothed; 0: not known yet */
 };
 
 /* Argument of RATE_FROM_USER. */
@@ -301,6 +324,7 @@ enum nopal_unit {
 	NOPAL_SWITCH,  /* on | off -> 1 | 0 */
 	NOPAL_WORD,    /* one of `choices` -> its index */
 	NOPAL_FILE, /* path of a file, beside the config that names it -> 1; "" -> 0 */
+	NOPAL_ADDRESS, /* 239.1.2.3:9000 -> the address, and below it 16 bits of port */
 };
 
 /* A key of the microprotocol's config section; the value is an int64_t at
@@ -712,7 +736,11 @@ void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn);
  * closed until the part with the role, having seen that the peer is there, opens
  * them, and one that was silent for NOPAL_PATH_SILENCE_NS gives its number to the
  * next that comes. */
-enum { NOPAL_PATHS_MOST = 4, NOPAL_PATH_NONE = UINT8_MAX };
+enum {
+	NOPAL_PATHS_MOST = 4,
+	NOPAL_PATH_CHANNEL = UINT8_MAX - 1,
+	NOPAL_PATH_NONE = UINT8_MAX
+};
 #define NOPAL_PATH_SILENCE_NS (3 * NOPAL_SECOND)
 bool nopal_path_is_open(const struct nopal_session *session, unsigned path);
 void nopal_path_open(struct nopal_session *session, unsigned path);
@@ -737,6 +765,29 @@ void nopal_destination_break(struct nopal_session *session, uint32_t index,
 			     enum nopal_end end, const char *text);
 void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 			 uint32_t count);
+/* The one with this id; the count, where there is none. */
+uint32_t nopal_destination_find(const struct nopal_session *session,
+				uint64_t id);
+/* Above such a layer: are we one of the many, and not who speaks to them? */
+bool nopal_is_destination(const struct nopal_session *session);
+/* Is a segment or message of ours for one alone: from one of the many, or to the one
+ * that the application named?  It takes no part in what is for all. */
+#define nopal_is_for_one(session, item)                                        \
+	nopal__is_for_one(session, (item)->attribute)
+bool nopal__is_for_one(const struct nopal_session *session,
+		       const uint64_t *attribute);
+
+/* A channel, for the role `channel` of a layer above destinations: a multicast address
+ * to which all that is carried and for all leaves once, for those that hear it there;
+ * each of the others gets a copy of its own.  The address as in NOPAL_ADDRESS, and how
+ * many routers it may pass.  Returns the channel's id, which destinations need to join;
+ * negative: errno value.  What arrives by it has NOPAL_PATH_CHANNEL for its path. */
+int64_t nopal_channel_open(struct nopal_session *session, int64_t address,
+			   unsigned hops);
+int nopal_channel_join(struct nopal_session *session, int64_t address,
+		       uint32_t id);
+void nopal_destination_hears(struct nopal_session *session, uint32_t index,
+			     bool hears);
 
 /* What sessions of this world measured of the way from our IP address to the
  * peer's, whatever the ports: kept when they have ended, for those that come.

@@ -10,6 +10,8 @@
 #include "nopal.h"
 
 struct nopal_core;
+struct nopal_endpoint;
+struct nopal_arrival;
 
 /* The destinations of a group, oldest first; of each the top of its stack. */
 struct nopal_group {
@@ -23,6 +25,14 @@ struct nopal_group {
 	uint32_t *choice;
 	uint32_t choice_at, choice_count, choice_room;
 	bool chosen;
+	bool channel; /* its peer is the channel's address; peer_id names it */
+};
+
+/* What a destination hears of its group's channel, and where (channel.c). */
+struct nopal_channel {
+	struct nopal_endpoint *door;
+	uint32_t id;
+	uint64_t key; /* in the door's table */
 };
 
 /* The streams of a flow: stacks of their own above one. */
@@ -86,17 +96,27 @@ struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
 				       const struct nopal_callbacks *callbacks,
 				       void *user);
 
+/* copies.c */
+void nopal__copies_leave(struct nopal_core *core,
+			 struct nopal_segment *segment);
+void nopal__copy_done(struct nopal_core *member,
+		      const struct nopal_message *message);
+void nopal__copy_settle(struct nopal_core *member,
+			struct nopal_segment *segment, enum nopal_fate fate);
+
 /* group.c */
+/* Of a group, or a listener's session, which has one: the layer below. */
+struct nopal_core *nopal__member_at(const struct nopal_core *group,
+				    uint32_t index);
+uint32_t nopal__member_count(const struct nopal_core *group);
+/* The index of the one with this id; the count: there is none. */
+uint32_t nopal__member_find(const struct nopal_core *group, uint64_t id);
 /* Of a stack that has no destination yet; its end frees it. */
 int nopal__group_attach(struct nopal_core *core);
 struct nopal_session *
 nopal__group_with_one(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 		      const struct nopal_address *peer,
 		      const struct nopal_callbacks *callbacks, void *user);
-void nopal__copies_leave(struct nopal_core *core,
-			 struct nopal_segment *segment);
-void nopal__copy_done(struct nopal_core *member,
-		      const struct nopal_message *message);
 void nopal__destination_opened(struct nopal_core *member);
 /* Its stack is about to be freed. */
 void nopal__destination_ended(struct nopal_core *member, enum nopal_end end,
@@ -107,6 +127,18 @@ void nopal__group_end(struct nopal_core *group, enum nopal_end end,
 		      const char *text);
 void nopal__group_abort_tell(struct nopal_core *group);
 void nopal__group_free(struct nopal_core *group);
+/* channel.c */
+bool nopal__has_channel(const struct nopal_core *core);
+/* Of the datagram that a segment of the group is in its channel. */
+uint32_t nopal__cast_bytes(const struct nopal_core *group,
+			   const struct nopal_segment *segment);
+void nopal__cast(struct nopal_core *group, struct nopal_segment *segment);
+/* What came to the door of some channels. */
+void nopal__cast_receive(struct nopal_endpoint *door,
+			 const struct nopal_arrival *arrival, uint8_t *bytes,
+			 uint32_t length);
+void nopal__channel_leave(struct nopal_core *core);
+
 /* Sums what its destinations count of datagrams. */
 void nopal__group_count(struct nopal_core *group);
 

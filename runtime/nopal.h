@@ -226,6 +226,9 @@ struct nopal_destination_info {
 	uint32_t id;
 	struct nopal_address address;
 	bool open, ended;
+	/* Bytes of messages that left for it, once each, and of these, how many it
+	 * is known to have. */
+	uint64_t given_bytes, arrived_bytes;
 	int end;	  /* where it ended: enum nopal_end, and in words */
 	const char *text; /* valid during the callback */
 	/* The session with it, to look at: counters, shared variables. */

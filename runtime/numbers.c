@@ -58,6 +58,37 @@ enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
 	return NOPAL_NUMBER_NEW;
 }
 
+/* The same among [floor, end), from one of these on; the end: there is none. */
+static uint64_t numbers_find(const struct nopal_numbers *numbers, uint64_t from,
+			     bool seen)
+{
+	while (from < numbers->end) {
+		uint64_t word = numbers->bits[numbers_word(numbers, from)];
+		unsigned shift = from % WORD_BITS;
+
+		word = (seen ? word : ~word) >> shift;
+		if (word) {
+			from += (unsigned)__builtin_ctzll(word);
+			break;
+		}
+		from += WORD_BITS - shift;
+	}
+	return from < numbers->end ? from : numbers->end;
+}
+
+/* Below the floor all was seen, and from the end on nothing. */
+uint64_t nopal_numbers_next(const struct nopal_numbers *numbers, uint64_t from,
+			    uint64_t end, bool seen)
+{
+	if (from < numbers->floor && !seen)
+		from = numbers->floor;
+	if (from >= numbers->floor && from < numbers->end)
+		from = numbers_find(numbers, from, seen);
+	if (from >= numbers->end && seen)
+		from = end;
+	return from < end ? from : end;
+}
+
 /* The bits of [floor, end), which may share a word where it wraps around. */
 static void numbers_copy(const struct nopal_numbers *from,
 			 struct nopal_numbers *to)

@@ -55,17 +55,22 @@ static void seal_parts(struct nopal_plan *plan,
 	}
 }
 
+static const struct nopal_part *provider(const struct nopal_plan *plan,
+					 const struct nopal_layer *layer,
+					 const char *role)
+{
+	for (uint32_t p = 0; p < layer->part_count; p++)
+		if (nopal__answers(
+			    plan->parts[layer->first_part + p].microprotocol,
+			    role))
+			return &plan->parts[layer->first_part + p];
+	return NULL;
+}
+
 static const struct nopal_part *bottom_provider(const struct nopal_plan *plan,
 						const char *role)
 {
-	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
-
-	for (uint32_t p = 0; p < bottom->part_count; p++)
-		if (nopal__answers(
-			    plan->parts[bottom->first_part + p].microprotocol,
-			    role))
-			return &plan->parts[bottom->first_part + p];
-	return NULL;
+	return provider(plan, &plan->layers[plan->layer_count - 1], role);
 }
 
 static uint32_t mtu_of(const struct nopal_plan *plan)
@@ -82,13 +87,15 @@ static uint32_t mtu_of(const struct nopal_plan *plan)
 	return MTU_DEFAULT;
 }
 
-/* A kind that wraps a packed data segment must fit a datagram too. */
+/* A kind that wraps a packed data segment must fit a datagram too, a channel's where
+ * there is one. */
 static void leave_room_around(struct nopal_plan *plan,
 			      const struct nopal_kind_plan *kind)
 {
 	uint32_t used = plan->head_bytes + kind->header.bytes +
 			plan->trailer_bytes + kind->around +
-			plan->kinds[NOPAL_KIND_DATA].header.bytes;
+			plan->kinds[NOPAL_KIND_DATA].header.bytes +
+			plan->kinds[NOPAL_KIND_CAST].header.bytes;
 
 	if (kind->around && plan->datagram_bytes - used < plan->body_bytes)
 		plan->body_bytes = plan->datagram_bytes - used;
@@ -227,6 +234,8 @@ static void seal_multiplicity(struct nopal_plan *plan,
 		switch (composition->layers[l].multiplicity) {
 		case NOPAL_PER_DESTINATION:
 			plan->destinations = (uint8_t)l;
+			plan->channel =
+				provider(plan, &plan->layers[l - 1], "channel");
 			break;
 		case NOPAL_PER_STREAM:
 			plan->flow = (uint8_t)(l + 1);

@@ -21,10 +21,12 @@
 enum {
 	NOPAL_KIND_DATA, /* a segment of a message */
 	NOPAL_KIND_DATA_OPENING, /* the same, from a peer whose session id for us is not known */
-	NOPAL_KIND_CONNECT, /* an opening request */
-	NOPAL_KIND_REPLY,   /* stateless, from a listener */
-	NOPAL_KIND_ABORT,   /* the peer ended its session */
-	NOPAL_KIND_FIRST_OWN, /* microprotocols' kinds from here, up to the last */
+	NOPAL_KIND_CONNECT,   /* an opening request */
+	NOPAL_KIND_REPLY,     /* stateless, from a listener */
+	NOPAL_KIND_ABORT,     /* the peer ended its session */
+	NOPAL_KIND_FIRST_OWN, /* microprotocols' kinds from here to before CAST */
+	NOPAL_KIND_CAST =
+		29, /* through a channel: of the layer above destinations */
 	NOPAL_KIND_MEET =
 		30, /* an opening request to who asks the same of us */
 	NOPAL_KIND_CONTROL_OPENING =
@@ -35,7 +37,7 @@ enum {
 enum {
 	NOPAL_EVENT_COUNT = NOPAL_CUSTOM,
 	NOPAL_CUSTOM_ROOM = 16,		/* events that one session may create */
-	NOPAL_SLOT_ROOM = 32,		/* attributes of a stack */
+	NOPAL_SLOT_ROOM = 64,		/* attributes of a stack */
 	NOPAL_URGENT = NOPAL_SLOT_ROOM, /* the property that needs no slot */
 	NOPAL_HOLD_ROOM =
 		31, /* bits of one barrier; the last is the runtime's */
@@ -130,13 +132,14 @@ struct nopal_plan {
 	struct nopal_part *parts; /* top layer's first, in the config's order */
 	uint32_t slot_count;	  /* attributes; slot 0 is the absent one */
 	const char *slot_name[NOPAL_SLOT_ROOM];
-	uint32_t properties; /* slots that applications set, a bit each */
+	uint64_t properties; /* slots that applications set, a bit each */
 	uint8_t serial_of[NOPAL_SLOT_ROOM]; /* reference index + 1, or 0 */
 	uint32_t serial_count;
 	uint8_t above_kind_slot;  /* kind of a segment of an upper layer */
 	uint8_t destination_slot; /* whom a segment is for, or came from */
 	uint8_t destinations; /* index of the layer of them; 0: there is none */
-	uint8_t stream_slot;  /* which stream of the flow below it is */
+	bool channel;	     /* and the one above it may speak to all at once */
+	uint8_t stream_slot; /* which stream of the flow below it is */
 	uint8_t flow; /* index of the layer that many stand on; 0: none is */
 	bool flow_shared;   /* by sessions that are opened apart */
 	uint32_t flow_idle; /* 1 + its shared variable app_limited; 0: none */

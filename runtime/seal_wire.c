@@ -101,7 +101,7 @@ static void slots_make(struct slots *slots, struct nopal_layer *layer,
 				 attribute->serial);
 		else if (attribute->access == NOPAL_PROPERTY)
 			slots->plan->properties |=
-				UINT32_C(1) << slot_add(slots, layer->index,
+				UINT64_C(1) << slot_add(slots, layer->index,
 							attribute->name, false);
 	}
 }
@@ -147,7 +147,7 @@ static int kinds_number(struct nopal_plan *plan, struct nopal_part *part,
 				       ? NOPAL_KIND_CONNECT
 				       : (*next)++;
 
-		if (code >= NOPAL_KIND_MEET)
+		if (code >= NOPAL_KIND_CAST)
 			return -1;
 		part->kind[i] = code;
 		plan->kinds[code].name = kind[i].name;
@@ -266,6 +266,17 @@ static void headers_make(struct nopal_plan *plan)
 				  plan->stream_slot, STREAM_BYTES);
 		fields_of_layer(plan, &plan->layers[bottom], code, false);
 	}
+}
+
+/* Through a channel nothing of the destinations' layers travels. */
+static void header_of_cast(struct nopal_plan *plan)
+{
+	struct nopal_kind_plan *cast = &plan->kinds[NOPAL_KIND_CAST];
+
+	cast->name = "cast";
+	for (uint32_t l = 0; l < plan->destinations; l++)
+		fields_of_layer(plan, &plan->layers[l], NOPAL_KIND_CAST, true);
+	field_add(plan, &cast->header, plan->above_kind_slot, ABOVE_KIND_BYTES);
 }
 
 /* What differs from departure to departure is no part of what is coded. */
@@ -418,11 +429,13 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		nopal_problems_add(
 			problems, plan->name, 0, "use fewer microprotocols",
 			"more than %d kinds of segment or %d attributes",
-			NOPAL_KIND_MEET - NOPAL_KIND_FIRST_OWN,
+			NOPAL_KIND_CAST - NOPAL_KIND_FIRST_OWN,
 			NOPAL_SLOT_ROOM - 1);
 		return -1;
 	}
 	headers_make(plan);
+	if (plan->channel)
+		header_of_cast(plan);
 	if (foreign_check(plan, problems) < 0)
 		return -1;
 	for (uint32_t l = 0; l < plan->layer_count; l++)

@@ -301,7 +301,8 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		refuse_send(core, segment);
 		return;
 	}
-	if (core->lowest && !nopal__may_leave(core, segment)) {
+	if ((core->lowest || nopal__has_channel(core)) &&
+	    !nopal__may_leave(core, segment)) {
 		nopal__ready_push(core, segment);
 		return;
 	}
@@ -468,6 +469,17 @@ void nopal_control_send(struct nopal_session *session,
 		nopal__opening_pack(core, segment);
 	else
 		nopal__pack_out(core, segment);
+	nopal__segment_free(core, segment);
+}
+
+void nopal_control_cast(struct nopal_session *session,
+			struct nopal_segment *segment, uint32_t length)
+{
+	struct nopal_core *core = nopal__core(session);
+
+	control_note(core, segment, length);
+	if (nopal__has_channel(core))
+		nopal__cast(core, segment);
 	nopal__segment_free(core, segment);
 }
 

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "demux.h"
 #include "path_cache.h"
 #include "rendezvous.h"
-#include "session.h"
 
 static const uint64_t SPLITMIX_STEP = UINT64_C(0x9e3779b97f4a7c15);
 static const uint64_t SPLITMIX_MIX_1 = UINT64_C(0xbf58476d1ce4e5b9);
@@ -96,7 +96,12 @@ static bool destination_make(struct nopal_core *core)
 {
 	if (!is_destination(core))
 		return true;
-	core->destination = calloc(1, sizeof(*core->destination));
+	core->destination = calloc(
+		1, sizeof(*core->destination) +
+			   (core->layer->plan->channel
+				    ? (NOPAL_REPAIR_WORDS + NOPAL_PACE_WORDS) *
+					      sizeof(uint64_t)
+				    : 0));
 	if (core->destination)
 		core->destination->id = 1;
 	return core->destination != NULL;
@@ -159,6 +164,8 @@ static void core_free(struct nopal_core *core)
 		nopal__group_free(core);
 	else if (core->is_flow)
 		nopal__streams_free(core);
+	else if (core->fans_out)
+		nopal__channel_leave(core);
 	else if (is_destination(core))
 		free(core->destination);
 	nopal_wheel_disarm(&core->world->wheel, &core->wake);

@@ -189,6 +189,7 @@ struct nopal_core {
 	struct nopal_address peer;
 	union {
 		struct nopal_group *group;
+		struct nopal_channel *channel; /* where a listener's fans out */
 		struct nopal_streams *streams;
 		uint32_t stream; /* lowest layer of one: its id in the flow */
 		struct nopal_destination
@@ -289,6 +290,7 @@ struct nopal_endpoint {
 	const struct nopal_address *arrived_from; /* NULL: nothing does */
 	/* another address of the endpoint whose door it is */
 	struct nopal_endpoint *door_of, *doors, *next_door;
+	uint32_t channels;	    /* of sessions that hear one at this door */
 	struct nopal_buffer *spare; /* of NOPAL_SPARE_BYTES, linked by owner */
 	struct nopal_ready *ready;  /* departures that wait for the kernel */
 	uint32_t ready_head, ready_count, ready_room;
@@ -546,22 +548,6 @@ void nopal__train_finish(struct nopal_core *core);
 void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
 			    const struct nopal_address *to,
 			    const uint8_t *bytes, uint32_t length);
-
-/* demux.c */
-/* The session with this id, if that address is its peer's, or may become one of
- * them.  NULL: nobody. */
-struct nopal_core *nopal__session_of(const struct nopal_endpoint *endpoint,
-				     const struct nopal_address *from,
-				     uint32_t id);
-struct nopal_core *nopal__session_at(const struct nopal_endpoint *endpoint,
-				     const struct nopal_address *from);
-int nopal__demux_enter(struct nopal_core *bottom);
-/* From now on its address is its own; one that opens to us anew is another now. */
-int nopal__demux_accept(struct nopal_core *bottom);
-void nopal__demux_forget(struct nopal_core *bottom);
-/* Can sessions of this plan be told from those that are here? */
-bool nopal__demux_suits(struct nopal_endpoint *endpoint,
-			const struct nopal_plan *plan);
 
 /* offers.c */
 uint32_t nopal__offers_bytes(const struct nopal_layer *layer);

@@ -37,6 +37,9 @@ int nopal_numbers_init(struct nopal_numbers *numbers, uint64_t first,
 /* Classify without change. */
 enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers,
 					uint64_t number);
+/* The first of [from, end) that was seen, or that was not; `end`: there is none. */
+uint64_t nopal_numbers_next(const struct nopal_numbers *numbers, uint64_t from,
+			    uint64_t end, bool seen);
 /* Mark as seen and move the floor over what is complete.  What there is no memory
  * for is beyond. */
 enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,

@@ -69,6 +69,7 @@ static const struct units_family units_families[] = {
 	[NOPAL_SWITCH] = { "on or off", "on", NULL },
 	[NOPAL_WORD] = { "a word", NULL, NULL },
 	[NOPAL_FILE] = { "a file", NULL, NULL },
+	[NOPAL_ADDRESS] = { "an address", "239.1.2.3:9000", NULL },
 };
 enum { UNITS_FAMILIES = sizeof(units_families) / sizeof(*units_families) };
 
@@ -323,6 +324,54 @@ static bool units_measure(const char *text, enum nopal_unit unit,
 	return true;
 }
 
+/* ------------------------------------------------------------------- addresses */
+
+enum { UNITS_BYTE_BITS = 8, UNITS_PORT_BITS = 16, UNITS_IP_BYTES = 4 };
+
+/* a.b.c.d:port, in numbers; nobody is at port 0. */
+static bool units_address_of(const char *at, int64_t *ret_value)
+{
+	int64_t part, value = 0;
+
+	for (int i = 0; i < UNITS_IP_BYTES; i++) {
+		char behind = i + 1 < UNITS_IP_BYTES ? '.' : ':';
+
+		if (!units_digits(&at, &part) || part > UINT8_MAX ||
+		    *at++ != behind)
+			return false;
+		value = value << UNITS_BYTE_BITS | part;
+	}
+	if (!units_digits(&at, &part) || !part || part > UINT16_MAX || *at)
+		return false;
+	*ret_value = value << UNITS_PORT_BITS | part;
+	return true;
+}
+
+static bool units_address(const char *text, const char *what,
+			  struct nopal_quantity *ret,
+			  struct nopal_problems *problems)
+{
+	int64_t value;
+
+	if (!units_address_of(text, &value)) {
+		units_say_number(text, &units_families[NOPAL_ADDRESS], what,
+				 problems);
+		return false;
+	}
+	*ret = (struct nopal_quantity){ .value = value };
+	return true;
+}
+
+static char *units_address_text(int64_t value)
+{
+	const uint64_t ip = (uint64_t)value >> UNITS_PORT_BITS;
+
+	return nopal__printed(
+		"%u.%u.%u.%u:%u", (unsigned)(ip >> 24 & UINT8_MAX),
+		(unsigned)(ip >> 16 & 255), (unsigned)(ip >> 8 & 255),
+		(unsigned)(ip & UINT8_MAX), (unsigned)(value & UINT16_MAX));
+}
+
 bool nopal__quantity_read(const char *text, enum nopal_unit unit,
 			  const char *choices, const char *what,
 			  struct nopal_quantity *ret_quantity,
@@ -338,6 +387,8 @@ bool nopal__quantity_read(const char *text, enum nopal_unit unit,
 		*ret_quantity = (struct nopal_quantity){ .value = *text != 0 };
 		return true;
 	}
+	if (unit == NOPAL_ADDRESS)
+		return units_address(text, what, ret_quantity, problems);
 	return units_measure(text, unit, what, ret_quantity, problems);
 }
 
@@ -346,7 +397,8 @@ int nopal_quantity_parse(const char *text, int unit, const char *what,
 {
 	struct nopal_quantity quantity;
 
-	if (unit < 0 || unit >= NOPAL_WORD)
+	if (unit < 0 || unit == NOPAL_WORD || unit == NOPAL_FILE ||
+	    unit > NOPAL_ADDRESS)
 		return -EINVAL;
 	if (!nopal__quantity_read(text, (enum nopal_unit)unit, NULL, what,
 				  &quantity, problems))
@@ -418,6 +470,8 @@ char *nopal__quantity_text(struct nopal_quantity quantity, enum nopal_unit unit,
 		return nopal__printed("%" PRId64 "seg", quantity.value);
 	if (unit == NOPAL_PERCENT)
 		return units_percent_text(quantity.value);
+	if (unit == NOPAL_ADDRESS)
+		return units_address_text(quantity.value);
 	if (!family->words)
 		return nopal__printed("%" PRId64, quantity.value);
 	word = units_largest(family->words, quantity.value);

@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "bytes.h"
+#include "fields.h"
 #include "session.h"
 
 enum {
@@ -62,46 +62,6 @@ NOPAL_HOT void nopal_serial_seen(struct nopal_session *session,
 
 	if (index)
 		core->awake->serial[index - 1] = value;
-}
-
-/* In a fused unit the header is a constant, and the loop a straight line. */
-#ifdef NOPAL_FUSED_LAYERS
-#define FOR_EACH_FIELD(field, header)                                          \
-	_Pragma("GCC unroll 32") for (const struct nopal_field *field =        \
-					      (header)->fields;                \
-				      field <                                  \
-				      (header)->fields + (header)->count;      \
-				      field++)
-#else
-#define FOR_EACH_FIELD(field, header)                                          \
-	for (const struct nopal_field *field = (header)->fields;               \
-	     field < (header)->fields + (header)->count; field++)
-#endif
-
-static inline __attribute__((always_inline)) uint8_t *
-put_fields(const struct nopal_header *header,
-	   const struct nopal_segment *segment, uint8_t *at)
-{
-	FOR_EACH_FIELD (field, header)
-		at = nopal__put(at, segment->attribute[field->slot],
-				field->bytes);
-	return at;
-}
-
-static inline __attribute__((always_inline)) void
-get_fields(const struct nopal_core *core, const struct nopal_header *header,
-	   struct nopal_segment *segment, const uint8_t *at)
-{
-	FOR_EACH_FIELD (field, header) {
-		uint64_t value = nopal__get(at, field->bytes);
-
-		if (field->serial)
-			value = nopal__serial_expand(
-				core->awake->serial[field->reference], value,
-				field->bytes);
-		segment->attribute[field->slot] = value;
-		at += field->bytes;
-	}
 }
 
 /* The same by kind.  Data are told apart for their header's sake, see above. */
@@ -178,7 +138,9 @@ static uint32_t datagram_bytes(const struct nopal_core *core,
 NOPAL_HOT bool nopal__may_leave(struct nopal_core *core,
 				const struct nopal_segment *segment)
 {
-	return nopal__train_ready(core, datagram_bytes(core, segment));
+	return nopal__train_ready(
+		core, core->lowest ? datagram_bytes(core, segment)
+				   : nopal__cast_bytes(core, segment));
 }
 
 /* Bodies mostly leave in the order in which they lie in memory: the next one

@@ -171,7 +171,7 @@ static void many_on_destination(struct nopal_session *session,
 			many_offer(many, one);
 		return;
 	}
-	many_measure(many, one, info->session);
+	many_measure(many, one, info);
 	one->id = 0;
 	one->out.session = NULL;
 	one->out.count = 0;

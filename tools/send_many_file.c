@@ -113,14 +113,16 @@ void many_offer(struct many *many, struct many_one *one)
 
 /* -------------------------------------------------------------------- sending */
 
-/* Messages arrive, and DATA after the notes: so much of the file is there. */
+/* Of the bytes that arrived, those of the file: DATA follow the notes. */
 void many_measure(const struct many *many, struct many_one *one,
-		  const struct nopal_session *session)
+		  const struct nopal_destination_info *info)
 {
-	uint64_t arrived = nopal_session_counters(session)->messages_arrived;
-	uint64_t chunks = arrived > one->notes ? arrived - one->notes : 0;
-	uint64_t bytes = many->from + chunks * many->feed.chunk_bytes;
+	uint64_t chunk = many->feed.chunk_bytes;
+	uint64_t bytes = info->arrived_bytes > one->notes
+				 ? info->arrived_bytes - one->notes
+				 : 0;
 
+	bytes = many->from + bytes / (chunk + TRANSFER_DATA_HEADER) * chunk;
 	if (bytes > many->feed.source.size)
 		bytes = many->feed.source.size;
 	if (one->row->state == TABLE_TAKING && bytes > one->row->bytes)
@@ -138,7 +140,7 @@ void many_measure_all(struct many *many)
 		struct many_one *one = many_find(many, many->infos[i].id);
 
 		if (one)
-			many_measure(many, one, many->infos[i].session);
+			many_measure(many, one, &many->infos[i]);
 	}
 }
 
@@ -151,21 +153,22 @@ static void many_count_given(struct many *many)
 		struct many_one *one = many_find(many, many->infos[i].id);
 
 		if (one)
-			one->given =
-				nopal_session_counters(many->infos[i].session)
-					->messages_sent;
+			one->given = many->infos[i].given_bytes;
 	}
 }
 
 /* A composition may leave out who is slow; it has no file then. */
 static void many_drop_slow(struct many *many)
 {
+	uint64_t data = many->feed.source.size - many->from +
+			many->feed.chunks * TRANSFER_DATA_HEADER;
+
 	many_count_given(many);
 	for (unsigned i = 0; i < many->count; i++) {
 		struct many_one *one = &many->ones[i];
 
 		if (one->state != MANY_TAKING ||
-		    one->given >= one->notes + many->feed.chunks)
+		    one->given >= one->notes + data)
 			continue;
 		many_leave(many, one, TABLE_FAILED,
 			   "too slow for the others: it missed some");
@@ -200,18 +203,28 @@ void many_start(struct many *many)
 	many_pump(many);
 }
 
+/* What follows DATA to one by its own session comes after them; not so where they left
+ * through a channel, or to somebody else. */
+static bool many_is_drained(const struct many *many)
+{
+	return many->fates == many->feed.chunks ||
+	       !(many->table.spread ||
+		 nopal_plan_provides(many->plan, "channel"));
+}
+
 /* END, or where all have only a share of it, SHARE. */
-static void many_end(struct many *many, const struct transfer_note *note)
+static void many_end(struct many *many)
 {
 	many->stage = MANY_ENDING;
+	if (!many->table.spread)
+		many_drop_slow(many);
 	for (unsigned i = 0; i < many->count; i++) {
 		struct many_one *one = &many->ones[i];
 
 		if (one->state != MANY_TAKING)
 			continue;
 		one->state = MANY_ENDED;
-		one->notes++;
-		transfer_say(&one->out, note);
+		transfer_say(&one->out, &many->end);
 	}
 	many_go_on(many);
 }
@@ -242,11 +255,9 @@ static void many_fed(struct many *many)
 	}
 	if (!many->rounds)
 		many->table.file.hash = end.hash;
-	if (!many->table.spread) {
-		many_drop_slow(many);
-		many_end(many, &end);
-		return;
-	}
+	many->end = end;
+	if (many->table.spread)
+		many->end.type = TRANSFER_SHARE;
 	many->stage = MANY_DRAINING;
 	many_go_on(many);
 }
@@ -297,8 +308,6 @@ static void many_judge_shares(struct many *many)
 /* Something changed: is the stage over? */
 void many_go_on(struct many *many)
 {
-	static const struct transfer_note share = { .type = TRANSFER_SHARE };
-	struct transfer_note note = share;
 	bool left = many_any(many, MANY_ANSWERED) ||
 		    many_any(many, MANY_TAKING) || many_any(many, MANY_ENDED);
 
@@ -311,14 +320,12 @@ void many_go_on(struct many *many)
 		many_close(many);
 		return;
 	}
-	note.file = many->feed.file;
 	if (many->stage == MANY_GATHERING)
 		many_gathered(many);
 	else if (many->stage == MANY_SETTLING && !many_any(many, MANY_ENDED))
 		many_start(many);
-	else if (many->stage == MANY_DRAINING &&
-		 many->fates == many->feed.chunks)
-		many_end(many, &note);
+	else if (many->stage == MANY_DRAINING && many_is_drained(many))
+		many_end(many);
 	else if (many->stage == MANY_ENDING && !many_any(many, MANY_ENDED))
 		many_judge_shares(many);
 }

@@ -68,8 +68,8 @@ struct many_one {
 	uint64_t has; /* so much of the file, as it says, with such a hash */
 	uint64_t its_hash;
 	struct transfer_outbox out;
-	uint64_t given; /* messages to it, as of the last look */
-	uint64_t notes; /* of these, those that are no DATA */
+	uint64_t given; /* bytes of messages to it, as of the last look */
+	uint64_t notes; /* of these, what is no DATA */
 	int64_t offered_ns, again_ns, heard_ns;
 	struct island *held; /* as it said */
 	size_t held_count;
@@ -90,7 +90,8 @@ struct many {
 	enum many_stage stage;
 	uint64_t from; /* where all go on who have a beginning; its hash */
 	struct file_hash from_hash;
-	uint64_t fates; /* of DATA */
+	uint64_t fates;		  /* of DATA */
+	struct transfer_note end; /* what follows them */
 	unsigned rounds;
 	struct island *held; /* by all, in order */
 	size_t held_count;
@@ -126,7 +127,7 @@ void many_pump(struct many *many);
 bool many_flush(struct many *many);
 /* How much has arrived there, from the session with it. */
 void many_measure(const struct many *many, struct many_one *one,
-		  const struct nopal_session *session);
+		  const struct nopal_destination_info *info);
 void many_measure_all(struct many *many);
 
 /* send_many_check.c: all have answered; compares on the event `step`. */

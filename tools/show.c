@@ -59,6 +59,17 @@ const char *show_barrier(enum nopal_barrier barrier)
 	return "?";
 }
 
+static void show_address(int64_t value, char *text)
+{
+	const uint64_t ip = (uint64_t)value >> 16;
+
+	snprintf(text, SHOW_VALUE_ROOM, "%u.%u.%u.%u:%u",
+		 (unsigned)(ip >> 24 & UINT8_MAX),
+		 (unsigned)(ip >> 16 & UINT8_MAX),
+		 (unsigned)(ip >> 8 & UINT8_MAX), (unsigned)(ip & UINT8_MAX),
+		 (unsigned)(value & UINT16_MAX));
+}
+
 const char *show_unit(enum nopal_unit unit)
 {
 	static const char *const units[] = {
@@ -66,6 +77,7 @@ const char *show_unit(enum nopal_unit unit)
 		[NOPAL_SIZE] = "size",		[NOPAL_RATE] = "rate",
 		[NOPAL_PERCENT] = "percentage", [NOPAL_SWITCH] = "on|off",
 		[NOPAL_WORD] = "word",		[NOPAL_FILE] = "file",
+		[NOPAL_ADDRESS] = "address",
 	};
 
 	return (size_t)unit < sizeof(units) / sizeof(*units) ? units[unit]
@@ -210,6 +222,9 @@ const char *show_value(const struct nopal_part *part,
 		break;
 	case NOPAL_FILE:
 		show_choice("none|given", value, text);
+		break;
+	case NOPAL_ADDRESS:
+		show_address(value, text);
 		break;
 	case NOPAL_COUNT:
 		snprintf(text, SHOW_VALUE_ROOM, "%" PRId64, value);

@@ -5,6 +5,7 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
  * Differs:   the size of a segment is a parameter, not discovered.  Partial
  *            messages are bounded in number and, where nobody resends, in age.
+ *            Above many destinations it cuts what is for all, and nothing else.
  * Needs:     message_numbers|segment_numbers.
  * Provides:  message_segments (exclusive).
  * Excludes:  nothing.
@@ -36,6 +37,7 @@ enum {
 	RESIZE_SEGMENT,
 	RESIZE_FIRST,
 	RESIZE_NEXT,
+	RESIZE_DESTINATION,
 };
 enum { RESIZE_UNMET };	/* shared variables */
 enum { RESIZE_EXPIRE }; /* timers */
@@ -45,6 +47,7 @@ enum {
 	RESIZE_LAST = 1 << 15,
 	RESIZE_INDEX = RESIZE_LAST - 1,
 	RESIZE_FRAGMENTS = RESIZE_LAST, /* of one message at most */
+	RESIZE_UNCUT = 1 << 30,		/* bytes that one segment may have */
 };
 
 /* A message that is not complete.  In the list by age, or in the free list. */
@@ -82,11 +85,24 @@ static bool resize_cut(struct nopal_session *session,
 	return true;
 }
 
+/* Among many, what is for one alone has no part in a common numbering that would
+ * bring its pieces together: the layer below cuts it. */
+static uint32_t resize_limit(const struct nopal_session *session,
+			     const struct nopal_part *part,
+			     const struct nopal_message *message)
+{
+	if (!nopal_has(part, RESIZE_DESTINATION) ||
+	    !nopal_is_for_one(session, message) ||
+	    message->length > RESIZE_UNCUT)
+		return nopal_body_limit(session);
+	return message->length ? (uint32_t)message->length : 1;
+}
+
 static enum nopal_verdict resize_on_from_user(struct nopal_session *session,
 					      const struct nopal_part *part,
 					      struct nopal_message *message)
 {
-	uint32_t limit = nopal_body_limit(session);
+	uint32_t limit = resize_limit(session, part, message);
 	uint64_t from = 0;
 	bool good =
 		limit && message->length <= (uint64_t)limit * RESIZE_FRAGMENTS;
@@ -421,6 +437,7 @@ const struct nopal_microprotocol nopal_resize = {
 	.abi = NOPAL_ABI,
 	.name = "resize",
 	.family = "base",
+	.many = true,
 	.summary = "cut messages into segments, and put them together again",
 	.provides = (const struct nopal_role[]){ { "message_segments", true },
 						 { 0 } },
@@ -451,6 +468,9 @@ const struct nopal_microprotocol nopal_resize = {
 					  .access = NOPAL_WRITE,
 					  .doc = "one past the last number "
 						 "that it covers" },
+			[RESIZE_DESTINATION] = { .name = "destination",
+						 .access =
+							 NOPAL_READ_OPTIONAL },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){

@@ -4,7 +4,8 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
  * Differs:   numbers are 64 bits inside and 32 on the wire; a number before the
- *            first that the peer can have used is dropped.
+ *            first that the peer can have used is dropped.  Among many, what is
+ *            for one alone has the number 0.
  * Needs:     nothing.
  * Provides:  message_numbers (exclusive).
  * Excludes:  nothing.
@@ -18,7 +19,7 @@
  */
 #include "microprotocol.h"
 
-enum { SEQUENCED_MESSAGES_NUMBER };			    /* attributes */
+enum { SEQUENCED_MESSAGES_NUMBER, SEQUENCED_MESSAGES_DESTINATION };
 enum { SEQUENCED_MESSAGES_LOCAL, SEQUENCED_MESSAGES_PEER }; /* shared */
 enum { SEQUENCED_MESSAGES_WIRE_BYTES = 4 };
 
@@ -53,7 +54,10 @@ sequenced_messages_on_from_user(struct nopal_session *session,
 {
 	struct sequenced_messages *self = nopal_state(session, part);
 
-	nopal_set(message, part, SEQUENCED_MESSAGES_NUMBER, self->next++);
+	if (!nopal_has(part, SEQUENCED_MESSAGES_DESTINATION) ||
+	    !nopal_is_for_one(session, message))
+		nopal_set(message, part, SEQUENCED_MESSAGES_NUMBER,
+			  self->next++);
 	return NOPAL_CONTINUE;
 }
 
@@ -66,7 +70,10 @@ sequenced_messages_on_verified(struct nopal_session *session,
 	uint64_t number = nopal_get(segment, part, SEQUENCED_MESSAGES_NUMBER);
 
 	if (number < self->first)
-		return NOPAL_STOP;
+		return number || !nopal_has(part,
+					    SEQUENCED_MESSAGES_DESTINATION)
+			       ? NOPAL_STOP
+			       : NOPAL_CONTINUE;
 	if (number > self->highest) {
 		self->highest = number;
 		nopal_serial_seen(session, part, SEQUENCED_MESSAGES_NUMBER,
@@ -88,6 +95,7 @@ const struct nopal_microprotocol nopal_sequenced_messages = {
 	.abi = NOPAL_ABI,
 	.name = "sequenced_messages",
 	.family = "base",
+	.many = true, /* of what comes it keeps how far numbers are at all */
 	.summary = "number every message",
 	.provides = (const struct nopal_role[]){ { "message_numbers", true },
 						 { 0 } },
@@ -103,6 +111,10 @@ const struct nopal_microprotocol nopal_sequenced_messages = {
 							.doc = "counts "
 							       "messages of a "
 							       "direction" },
+			[SEQUENCED_MESSAGES_DESTINATION] = { .name = "destinati"
+								     "on",
+							     .access =
+								     NOPAL_READ_OPTIONAL },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){

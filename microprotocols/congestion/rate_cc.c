@@ -341,6 +341,7 @@ const struct nopal_microprotocol nopal_rate_cc = {
 	.abi = NOPAL_ABI,
 	.name = "rate_cc",
 	.family = "congestion",
+	.many = true,
 	.summary = "segments leave no faster than the sending rate",
 	.provides = (const struct nopal_role[]){ { "rate_mechanism", true },
 						 { 0 } },

@@ -7,6 +7,7 @@
  *            there; bounds what may wait, and breaks the session rather than
  *            drop a message that the peer was told has arrived.  What the peer
  *            gave up is skipped, and nothing is waited for once it has closed.
+ *            Among many, what is for one alone has no place among what is for all.
  * Needs:     message_numbers|segment_numbers.
  * Provides:  order (exclusive), reliable_order.
  * Excludes:  nothing.
@@ -23,9 +24,13 @@ struct reliable_fifo_parameters {
 	int64_t waiting;
 };
 
-enum { RELIABLE_FIFO_FIRST, RELIABLE_FIFO_NEXT }; /* attributes */
-enum { RELIABLE_FIFO_INITIAL_PEER };		  /* shared variables */
-enum { RELIABLE_FIFO_GAPS = 3 };		  /* Knuth, volume 3, 5.2.1 */
+enum { /* attributes */
+       RELIABLE_FIFO_FIRST,
+       RELIABLE_FIFO_NEXT,
+       RELIABLE_FIFO_DESTINATION,
+};
+enum { RELIABLE_FIFO_INITIAL_PEER }; /* shared variables */
+enum { RELIABLE_FIFO_GAPS = 3 };     /* Knuth, volume 3, 5.2.1 */
 
 struct reliable_fifo {
 	uint64_t expected;	  /* number of the next message to deliver */
@@ -180,6 +185,10 @@ reliable_fifo_on_msg_from_net(struct nopal_session *session,
 	struct reliable_fifo *self = nopal_state(session, part);
 	uint64_t first = nopal_get(message, part, RELIABLE_FIFO_FIRST);
 
+	if (!first && nopal_has(part, RELIABLE_FIFO_DESTINATION)) {
+		nopal_message_release(session, part, message);
+		return NOPAL_CONTINUE;
+	}
 	if (first < self->expected ||
 	    nopal_get(message, part, RELIABLE_FIFO_NEXT) <= first ||
 	    nopal_map_get(&self->waiting, first)) {
@@ -257,6 +266,8 @@ static const struct nopal_relation reliable_fifo_needs[] = {
 static const struct nopal_attribute reliable_fifo_attributes[] = {
 	[RELIABLE_FIFO_FIRST] = { .name = "order_first", .access = NOPAL_READ },
 	[RELIABLE_FIFO_NEXT] = { .name = "order_next", .access = NOPAL_READ },
+	[RELIABLE_FIFO_DESTINATION] = { .name = "destination",
+					.access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -275,6 +286,7 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 	.abi = NOPAL_ABI,
 	.name = "reliable_fifo",
 	.family = "ordering",
+	.many = true, /* what comes from many is for one alone */
 	.summary = "deliver every message in the order of sending",
 	.provides = reliable_fifo_provides,
 	.needs = reliable_fifo_needs,

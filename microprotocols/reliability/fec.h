@@ -23,7 +23,8 @@ struct forward_error_correction_parameters {
 };
 
 /* attributes */
-enum { FEC_BLOCK, FEC_INDEX, FEC_ACK_FLOOR, FEC_REPAIR_GROUP };
+enum { FEC_BLOCK, FEC_INDEX, FEC_ACK_FLOOR, FEC_REPAIR_GROUP, FEC_DESTINATION };
+enum { FEC_IN_NO_BLOCK = 255 }; /* an index that no segment of a block has */
 /* shared variables */
 enum {
 	FEC_PLAYOUT_DELAY,

@@ -10,6 +10,7 @@
  *            rebuilt segment is the segment.  Of the n - k parity segments that
  *            the code has, a block gets as many as a policy says when it begins;
  *            without a policy, all.  A block's shape may not change.
+ *            Among many, what is for one alone is in no block.
  *            Any k of a block's segments give all its k, whoever else resends:
  *            what was rebuilt is acknowledged like what arrived.  That and when
  *            a loss is resent is the contract of retransmit, parameter `arq`.
@@ -78,6 +79,12 @@ forward_error_correction_on_send(struct nopal_session *session,
 
 	if (segment->departures != 1)
 		return NOPAL_CONTINUE;
+	if (nopal_has(part, FEC_DESTINATION) &&
+	    nopal_is_for_one(session, segment)) {
+		nopal_set(segment, part, FEC_INDEX, FEC_IN_NO_BLOCK);
+		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
+		return NOPAL_CONTINUE;
+	}
 	if (!nopal__fec_join(session, part, segment))
 		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
 	else if (self->members == self->erasure.sources)
@@ -260,6 +267,8 @@ static const struct nopal_attribute forward_error_correction_attributes[] = {
 			       .access = NOPAL_WRITE,
 			       .doc = "of what it is repaired with; 0: "
 				      "nothing" },
+	[FEC_DESTINATION] = { .name = "destination",
+			      .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -321,6 +330,7 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.abi = NOPAL_ABI,
 	.name = "forward_error_correction",
 	.family = "reliability",
+	.many = true, /* of those who are not many it has nothing */
 	.summary = "send parity so that losses need no resend",
 	.wire_version = 1, /* 0: every block had n - k parity segments */
 	.provides =

@@ -72,6 +72,11 @@ struct nopal_world_ops {
 	enum nopal_transmitted (*transmit)(struct nopal_world *world,
 					   struct nopal_endpoint *endpoint,
 					   const struct nopal_train *train);
+	/* What leaves the port for multicast addresses goes the way that leads to
+	 * `toward`, and so many hops.  NULL: nothing is to be done for that. */
+	int (*cast_from)(struct nopal_world *world,
+			 struct nopal_endpoint *endpoint,
+			 const struct nopal_address *toward, unsigned hops);
 	void (*wake_at)(struct nopal_world *world, int64_t time_ns);
 	const char *(*transport)(struct nopal_endpoint *endpoint);
 	void (*free)(struct nopal_world *world);
@@ -115,12 +120,33 @@ struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
 					    const struct nopal_shard *shard,
 					    struct nopal_problems *problems);
 
+/* Where what is sent to a multicast address is heard: its port is opened beside
+ * that of an endpoint, on the way to `from`. */
+struct nopal_hearing {
+	const struct nopal_endpoint *beside;
+	const struct nopal_address *from;
+};
+struct nopal_endpoint *
+nopal__endpoint_hear(struct nopal_world *world,
+		     const struct nopal_address *group,
+		     const struct nopal_hearing *hearing);
+/* Is it one?  Those of IPv4, as ::ffff:224.0.0.0 to ::ffff:239.255.255.255. */
+static inline bool nopal__is_multicast(const struct nopal_address *address)
+{
+	enum { MAPPED_BYTE = 12, CLASS_BITS = 4, CLASS_D = 14 };
+
+	return address->ip[MAPPED_BYTE] >> CLASS_BITS == CLASS_D &&
+	       address->ip[MAPPED_BYTE - 1] == UINT8_MAX;
+}
+
 /* The world-facing part of an endpoint: first member of the core's struct. */
 struct nopal_port {
 	struct nopal_world *world;
 	struct nopal_address local;
 	const struct nopal_shard *shard; /* NULL: alone at its address */
-	void *handle;			 /* the world's: socket, host */
+	/* at a multicast address, while it is opened; else NULL */
+	const struct nopal_hearing *hearing;
+	void *handle; /* the world's: socket, host */
 	struct nopal_endpoint_counters counters;
 };
 struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint);

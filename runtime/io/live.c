@@ -456,6 +456,9 @@ static int live_port_socket(struct live_port *port)
 	struct nopal_port *core = nopal__endpoint_port(port->endpoint);
 	int fd;
 
+	if (core->hearing)
+		return nopal__live_socket_hear(&port->sock, &core->local,
+					       core->hearing->from);
 	if (!core->shard)
 		return nopal__live_socket_open(&port->sock, &core->local,
 					       &core->local);
@@ -544,6 +547,16 @@ static void live_free(struct nopal_world *world)
 	free(live);
 }
 
+static int live_cast_from(struct nopal_world *world,
+			  struct nopal_endpoint *endpoint,
+			  const struct nopal_address *toward, unsigned hops)
+{
+	struct live_port *port = nopal__endpoint_port(endpoint)->handle;
+
+	(void)world;
+	return nopal__live_socket_cast(&port->sock, toward, hops);
+}
+
 static const struct nopal_world_ops live_ops = {
 	.name = "live",
 	.clock = live_clock,
@@ -552,6 +565,7 @@ static const struct nopal_world_ops live_ops = {
 	.port_open = live_port_open,
 	.port_close = live_port_close,
 	.transmit = live_transmit,
+	.cast_from = live_cast_from,
 	.wake_at = live_wake_at,
 	.transport = live_transport,
 	.free = live_free,

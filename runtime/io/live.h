@@ -99,6 +99,13 @@ int nopal__live_socket_open(struct live_socket *sock,
 			    const struct nopal_address *local,
 			    struct nopal_address *ret_local);
 void nopal__live_socket_close(struct live_socket *sock);
+/* live_multicast.c: hears a multicast address on the way to `from`, and speaks to
+ * such on the way to `toward`. */
+int nopal__live_socket_hear(struct live_socket *sock,
+			    const struct nopal_address *group,
+			    const struct nopal_address *from);
+int nopal__live_socket_cast(struct live_socket *sock,
+			    const struct nopal_address *toward, unsigned hops);
 /* Up to LIVE_BATCH_RECEIVES receives; returns the number of arrivals, and
  * their buffers hold a reference each until nopal__live_socket_gave. */
 size_t nopal__live_socket_gather(struct live_socket *sock,

@@ -125,8 +125,11 @@ static int sim_port_open(struct nopal_world *world,
 	struct nopal_address local = face->local;
 	struct sim_port *port;
 	uint32_t host;
-	int error = sim_port_choose(sim, &local, &host, problems);
+	int error;
 
+	if (nopal__is_multicast(&local))
+		return nopal__sim_cast_open(sim, endpoint);
+	error = sim_port_choose(sim, &local, &host, problems);
 	if (error)
 		return error;
 	if (!sim_ports_grow(sim))
@@ -152,6 +155,16 @@ static void sim_port_free(struct sim_port *port)
 	free(port);
 }
 
+static void sim_port_forget(struct sim *sim, struct sim_port *port)
+{
+	struct sim_port **at = sim_bucket(sim, port->host, port->number);
+
+	while (*at != port)
+		at = &(*at)->next;
+	*at = port->next;
+	sim->port_count--;
+}
+
 /* A port with arrivals of this instant goes after they are given back: its
  * endpoint may be the one that is reading them. */
 static void sim_port_close(struct nopal_world *world,
@@ -160,15 +173,13 @@ static void sim_port_close(struct nopal_world *world,
 	struct sim *sim = sim_of(world);
 	struct nopal_port *face = nopal__endpoint_port(endpoint);
 	struct sim_port *port = face->handle;
-	struct sim_port **at;
 
 	if (!port)
 		return;
-	at = sim_bucket(sim, port->host, port->number);
-	while (*at != port)
-		at = &(*at)->next;
-	*at = port->next;
-	sim->port_count--;
+	if (port->is_cast)
+		nopal__sim_cast_close(sim, port);
+	else
+		sim_port_forget(sim, port);
 	face->handle = NULL;
 	port->endpoint = NULL;
 	if (!port->ready)
@@ -177,20 +188,24 @@ static void sim_port_close(struct nopal_world *world,
 
 /* --------------------------------------------------------------- arrivals */
 
-/* A packet is at its host: it waits until the instant's packets are all in. */
-static void sim_arrive(struct sim *sim, struct sim_packet *packet)
+/* The ports with arrivals have room for one more; false: out of memory. */
+static bool sim_ready_room(struct sim *sim)
 {
-	struct sim_port *port =
-		sim_port_find(sim, packet->to_host, packet->to_port);
-	struct nopal_arrival *arrivals;
+	struct sim_port **ready = nopal__sim_reserve(
+		sim->ready, sim->ready_count, &sim->ready_room, sizeof(*ready));
 
-	if (!port) {
-		nopal__sim_packet_drop(packet);
-		return;
-	}
-	arrivals = nopal__sim_reserve(port->arrivals, port->count, &port->room,
-				      sizeof(*arrivals));
-	if (!arrivals) {
+	if (ready)
+		sim->ready = ready;
+	return ready != NULL;
+}
+
+void nopal__sim_port_put(struct sim *sim, struct sim_port *port,
+			 struct sim_packet *packet)
+{
+	struct nopal_arrival *arrivals = nopal__sim_reserve(
+		port->arrivals, port->count, &port->room, sizeof(*arrivals));
+
+	if (!arrivals || !sim_ready_room(sim)) {
 		nopal__sim_packet_drop(packet);
 		return;
 	}
@@ -202,10 +217,23 @@ static void sim_arrive(struct sim *sim, struct sim_packet *packet)
 		.length = packet->length,
 		.ecn = packet->ecn,
 	};
-	if (!port->ready) { /* sim_go made room for one */
+	if (!port->ready) {
 		port->ready = true;
 		sim->ready[sim->ready_count++] = port;
 	}
+}
+
+static void sim_arrive(struct sim *sim, struct sim_packet *packet)
+{
+	struct sim_port *port =
+		nopal__is_multicast(&packet->cast)
+			? nopal__sim_cast_port(sim, packet)
+			: sim_port_find(sim, packet->to_host, packet->to_port);
+
+	if (port)
+		nopal__sim_port_put(sim, port, packet);
+	else
+		nopal__sim_packet_drop(packet);
 }
 
 static void sim_port_give(struct sim_port *port)
@@ -230,8 +258,7 @@ static void sim_give(struct sim *sim)
 
 /* ---------------------------------------------------------------- the way */
 
-/* Sends a packet through a link; takes it over. */
-static void sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
+void nopal__sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
 {
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 	struct sim_packet *copies[NOPAL__LINK_COPIES] = { packet };
@@ -260,6 +287,10 @@ static void sim_packet_at(struct sim *sim, uint32_t node,
 {
 	uint32_t link;
 
+	if (packet->to_host == SIM_NONE) {
+		nopal__sim_cast_at(sim, node, packet);
+		return;
+	}
 	if (node == sim->hosts[packet->to_host]) {
 		sim_arrive(sim, packet);
 		return;
@@ -268,7 +299,7 @@ static void sim_packet_at(struct sim *sim, uint32_t node,
 	if (link == SIM_NONE)
 		nopal__sim_packet_drop(packet);
 	else
-		sim_pass(sim, link, packet);
+		nopal__sim_pass(sim, link, packet);
 }
 
 static void sim_happen(struct sim *sim)
@@ -323,8 +354,11 @@ static bool sim_depart(struct sim *sim, uint32_t link,
 	packet->to_port = train->to->port;
 	packet->fragments = train->fragments;
 	packet->ecn = train->ecn;
-	if (link != SIM_NONE)
-		sim_pass(sim, link, packet);
+	packet->cast = *train->to; /* where there is no such host */
+	if (packet->to_host == SIM_NONE)
+		nopal__sim_cast_at(sim, sim->hosts[port->host], packet);
+	else if (link != SIM_NONE)
+		nopal__sim_pass(sim, link, packet);
 	else if (!sim_loop_back(sim, packet))
 		nopal__sim_packet_drop(packet);
 	return true;
@@ -338,12 +372,13 @@ static enum nopal_transmitted sim_transmit(struct nopal_world *world,
 	struct sim_port *port = nopal__endpoint_port(endpoint)->handle;
 	uint32_t host = nopal__sim_host_of(sim, train->to);
 	uint32_t stride = train->stride ? train->stride : train->length;
-	uint32_t link, at = 0;
+	uint32_t link = SIM_NONE, at = 0;
 
-	if (!port || host == SIM_NONE)
+	if (!port || (host == SIM_NONE && !nopal__is_multicast(train->to)))
 		return NOPAL_UNSENT;
-	link = nopal__sim_route(sim, sim->hosts[port->host], host);
-	if (link == SIM_NONE && host != port->host)
+	if (host != SIM_NONE)
+		link = nopal__sim_route(sim, sim->hosts[port->host], host);
+	if (host != SIM_NONE && link == SIM_NONE && host != port->host)
 		return NOPAL_UNSENT;
 	if (link != SIM_NONE && !train->fragments &&
 	    !nopal__link_fits(&sim->links[link].engine,
@@ -378,13 +413,8 @@ static void sim_go(struct sim *sim, int64_t instant_ns)
 
 	world->now_ns = instant_ns;
 	while (sim->heap.count && sim->heap.events[0].time_ns <= instant_ns) {
-		struct sim_port **ready =
-			nopal__sim_reserve(sim->ready, sim->ready_count,
-					   &sim->ready_room, sizeof(*ready));
-
-		if (!ready)
+		if (!sim_ready_room(sim))
 			break; /* deliver what there is; the rest is next */
-		sim->ready = ready;
 		sim_happen(sim);
 	}
 	sim_give(sim);
@@ -460,6 +490,7 @@ void nopal_sim_inject(struct nopal_world *world,
 	packet->from = *from;
 	packet->to_host = port->host;
 	packet->to_port = port->number;
+	packet->cast = nopal__endpoint_port(endpoint)->local;
 	if (!sim_loop_back(sim, packet))
 		nopal__sim_packet_drop(packet);
 }
@@ -510,30 +541,12 @@ static const char *sim_transport(struct nopal_endpoint *endpoint)
 	return "simulated";
 }
 
-/* Packets in the rings and in the heap. */
-static void sim_drop_all(struct sim *sim)
-{
-	while (sim->heap.count) {
-		const struct sim_event *event = &sim->heap.events[0];
-		struct sim_packet *packet = event->packet;
-
-		if (event->kind == SIM_LINK) {
-			packet = nopal__sim_link_take(sim, event->where);
-			nopal__sim_packet_drop(packet);
-			continue;
-		}
-		if (event->kind == SIM_PACKET)
-			nopal__sim_packet_drop(packet);
-		nopal__sim_heap_pop(&sim->heap);
-	}
-}
-
 static void sim_free(struct nopal_world *world)
 {
 	struct sim *sim = sim_of(world);
 
 	nopal__world_fini(world);
-	sim_drop_all(sim);
+	nopal__sim_drop_all(sim);
 	nopal__sim_topology_free(sim);
 	nopal__sim_pool_close(sim->pool);
 	free(sim->heap.events);

@@ -4,6 +4,7 @@
  *
  *   sim.c           the world: time, steps, ports, arrivals
  *   sim_topology.c  hosts, routers, links and routes
+ *   sim_multicast.c one packet to many hosts
  *   sim_events.c    what happens next
  *   sim_packet.c    datagrams and their pool
  *
@@ -26,8 +27,9 @@ struct sim_packet {
 	struct nopal_buffer buffer; /* what the core sees; must be first */
 	struct sim_packet *next;    /* in the pool */
 	struct nopal_address from;
-	uint32_t to_host;
+	uint32_t to_host; /* SIM_NONE: to all that hear `cast` */
 	uint16_t to_port;
+	struct nopal_address cast; /* where it goes, as it was written */
 	uint32_t length;
 	bool fragments; /* may go in several packets of IP */
 	uint8_t ecn;	/* enum nopal_ecn */
@@ -79,6 +81,8 @@ struct sim_link {
 	struct nopal__link_engine engine;
 	uint32_t from, to;	    /* nodes */
 	uint32_t next_out, next_in; /* links of the same node, or SIM_NONE */
+	uint64_t cast; /* the last of sim->casting that went here */
+	bool deaf;     /* no multicast passes */
 	struct sim_flight *ring;
 	uint32_t first, flying, room;
 };
@@ -98,7 +102,8 @@ struct sim_port {
 	struct nopal_endpoint *endpoint; /* NULL: closed */
 	uint32_t host;
 	uint16_t number;
-	struct sim_port *next; /* of its bucket */
+	bool is_cast;	       /* at a multicast address */
+	struct sim_port *next; /* of its bucket, or of sim->casts */
 	bool ready;	       /* in sim->ready: it outlives its close */
 	struct nopal_arrival *arrivals;
 	uint32_t count, room;
@@ -122,6 +127,8 @@ struct sim {
 
 	struct sim_port **ports; /* buckets: a power of two */
 	uint32_t port_count, port_buckets;
+	struct sim_port *casts;	 /* at multicast addresses, oldest first */
+	uint64_t casting;	 /* counts packets to such at nodes */
 	struct sim_port **ready; /* with arrivals at this instant, in order */
 	uint32_t ready_count, ready_room;
 
@@ -142,6 +149,27 @@ static inline struct sim *sim_of(struct nopal_world *world)
 void *nopal__sim_reserve(void *array, uint32_t count, uint32_t *room,
 			 size_t size);
 
+/* sim.c */
+/* A packet is at its port: it waits until the instant's packets are all in. */
+void nopal__sim_port_put(struct sim *sim, struct sim_port *port,
+			 struct sim_packet *packet);
+/* Sends a packet through a link; takes it over. */
+void nopal__sim_pass(struct sim *sim, uint32_t link, struct sim_packet *packet);
+
+/* sim_multicast.c */
+int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint);
+void nopal__sim_cast_close(struct sim *sim, struct sim_port *port);
+/* Where a packet that was injected is heard at its host; NULL: nowhere. */
+struct sim_port *nopal__sim_cast_port(struct sim *sim,
+				      const struct sim_packet *packet);
+/* A packet to a multicast address is at a node; takes it over. */
+void nopal__sim_cast_at(struct sim *sim, uint32_t node,
+			struct sim_packet *packet);
+
+/* sim_topology.c */
+/* No multicast passes a link, as where a router knows of none; or it does again. */
+void nopal__sim_deafen(struct nopal_world *world, int from, int to, bool deaf);
+
 /* sim_packet.c */
 struct sim_pool *nopal__sim_pool_new(void);
 void nopal__sim_pool_close(struct sim_pool *pool);
@@ -157,6 +185,8 @@ static inline void nopal__sim_packet_drop(struct sim_packet *packet)
 }
 
 /* sim_events.c */
+/* Drops what is in the rings and in the heap. */
+void nopal__sim_drop_all(struct sim *sim);
 /* False when out of memory. */
 bool nopal__sim_heap_push(struct sim_heap *heap, const struct sim_event *event);
 void nopal__sim_heap_pop(struct sim_heap *heap);

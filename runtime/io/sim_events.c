@@ -165,3 +165,21 @@ struct sim_packet *nopal__sim_link_take(struct sim *sim, uint32_t index)
 	nopal__sim_heap_sink(&sim->heap);
 	return packet;
 }
+
+/* Packets in the rings and in the heap. */
+void nopal__sim_drop_all(struct sim *sim)
+{
+	while (sim->heap.count) {
+		const struct sim_event *event = &sim->heap.events[0];
+		struct sim_packet *packet = event->packet;
+
+		if (event->kind == SIM_LINK) {
+			packet = nopal__sim_link_take(sim, event->where);
+			nopal__sim_packet_drop(packet);
+			continue;
+		}
+		if (event->kind == SIM_PACKET)
+			nopal__sim_packet_drop(packet);
+		nopal__sim_heap_pop(&sim->heap);
+	}
+}

@@ -121,6 +121,7 @@ struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool,
 	copy->from = packet->from;
 	copy->to_host = packet->to_host;
 	copy->to_port = packet->to_port;
+	copy->cast = packet->cast;
 	copy->fragments = packet->fragments;
 	copy->ecn = packet->ecn;
 	return copy;

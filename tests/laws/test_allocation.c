@@ -103,12 +103,19 @@ static void test_bulk_with_cubic(void **state)
 	quiet_path("extends = \"bulk_cubic\"\n");
 }
 
+static void test_multicast(void **state)
+{
+	(void)state;
+	quiet_path("extends = \"multicast\"\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_counters_count),
 		cmocka_unit_test(test_bulk),
 		cmocka_unit_test(test_bulk_with_cubic),
+		cmocka_unit_test(test_multicast),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ enum { GOLDEN_ROOM = 64, KINDS = 256 };
 
 struct golden {
 	struct nopal_address from;
-	bool to_acceptor;
+	bool to_acceptor, cast; /* to it, through a channel */
 	size_t length;
 	uint8_t bytes[2048];
 };
@@ -34,6 +34,8 @@ struct museum {
 
 enum { OF_ONE_KIND = 2, FLAGS_AT = 3 /* of the paper's header */ };
 
+static uint64_t casts_seen;
+
 static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
 		 const struct nopal_address *to, const uint8_t *bytes,
 		 size_t length)
@@ -45,13 +47,16 @@ static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
 
 	(void)now_ns;
 	nopal_sim_address(1, 2000, &acceptor);
-	to_acceptor = nopal_address_equal(to, &acceptor);
+	to_acceptor =
+		nopal_address_equal(to, &acceptor) || nopal__is_multicast(to);
 	if (museum->count == GOLDEN_ROOM || length > sizeof(packet->bytes) ||
 	    museum->of_kind[to_acceptor][bytes[museum->kind_at]] == OF_ONE_KIND)
 		return;
 	museum->of_kind[to_acceptor][bytes[museum->kind_at]]++;
 	packet->from = *from;
 	packet->to_acceptor = to_acceptor;
+	packet->cast = nopal__is_multicast(to);
+	casts_seen += packet->cast;
 	packet->length = length;
 	memcpy(packet->bytes, bytes, length);
 	museum->count++;
@@ -106,6 +111,15 @@ static struct facts facts_of(const struct rig *rig)
 
 static uint64_t injected; /* so far */
 
+static struct nopal_endpoint *reaches(const struct rig *rig,
+				      const struct golden *packet)
+{
+	if (!packet->to_acceptor)
+		return rig->opener.endpoint;
+	return packet->cast ? rig->acceptor.endpoint->doors
+			    : rig->acceptor.endpoint;
+}
+
 static void inject(struct rig *rig, const struct golden *packet,
 		   const uint8_t *bytes, size_t length)
 {
@@ -114,10 +128,8 @@ static void inject(struct rig *rig, const struct golden *packet,
 
 	assert_non_null(copy);
 	memcpy(copy, bytes, length);
-	nopal_sim_inject(rig->world,
-			 packet->to_acceptor ? rig->acceptor.endpoint
-					     : rig->opener.endpoint,
-			 &packet->from, copy, length);
+	nopal_sim_inject(rig->world, reaches(rig, packet), &packet->from, copy,
+			 length);
 	nopal_sim_step(rig->world);
 	free(copy);
 	injected++;
@@ -203,7 +215,10 @@ static void collect(struct museum *museum, const char *config)
 /* Datagrams that reached either end. */
 static uint64_t heard(const struct rig *rig)
 {
-	return nopal_endpoint_counters(rig->opener.endpoint)->datagrams_in +
+	const struct nopal_endpoint *door = rig->acceptor.endpoint->doors;
+
+	return (door ? nopal_endpoint_counters(door)->datagrams_in : 0) +
+	       nopal_endpoint_counters(rig->opener.endpoint)->datagrams_in +
 	       nopal_endpoint_counters(rig->acceptor.endpoint)->datagrams_in;
 }
 
@@ -226,6 +241,7 @@ static void attack(const struct museum *museum, const char *config)
 		guarded = nopal_plan_provides(rig->plan, "integrity") &&
 			  rig->acceptor.session;
 		rig_run(rig, NOPAL_SECOND);
+		assert_non_null(reaches(rig, &museum->packets[i]));
 		before = heard(rig);
 		injected = 0;
 		mutate(rig, &museum->packets[i], guarded);
@@ -292,6 +308,14 @@ static void test_ctp_minimal(void **state)
 	museum_of("ctp_minimal", 2);
 }
 
+/* By sessions, and by their channel. */
+static void test_multicast(void **state)
+{
+	(void)state;
+	museum_of("multicast", 6);
+	assert_true(casts_seen > 0);
+}
+
 static void test_ctp_lossy_fifo(void **state)
 {
 	(void)state;
@@ -316,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_ctp_minimal),
 		cmocka_unit_test(test_ctp_lossy_fifo),
 		cmocka_unit_test(test_one_to_many_paper),
+		cmocka_unit_test(test_multicast),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,10 @@ static struct life {
 static bool
 	balanced; /* each message goes to three, and others take their place */
 
+/* What is for all leaves through a channel that some do not hear, with this beside;
+ * NULL: it does not. */
+static const char *channel;
+
 static struct tally {
 	uint64_t messages, joins, leaves, fates[3];
 	unsigned violations;
@@ -90,13 +94,18 @@ static void leave(bool at_once)
 
 static void cut(void)
 {
-	many_cut(&many, draw(HOSTS));
+	if (channel && draw(2))
+		many_deafen(&many, draw(HOSTS), true);
+	else
+		many_cut(&many, draw(HOSTS));
 }
 
 static void mend(void)
 {
-	for (uint32_t i = 0; i < HOSTS; i++)
+	for (uint32_t i = 0; i < HOSTS; i++) {
+		many_deafen(&many, i, false);
 		many_link(&many, i, "delay 10ms 5ms loss 5% duplicate 3%");
+	}
 }
 
 static void send_one(void)
@@ -105,9 +114,11 @@ static void send_one(void)
 	uint64_t to = 0;
 
 	members_note();
-	if (draw(8) == 0 && life[i].member)
+	/* through a channel, what is for one alone has no place in the order */
+	if (draw(8) == 0 && life[i].member && !channel)
 		to = (uint64_t)many.end[i].id;
-	assert_int_equal(many_send_bytes(&many, draw(9000), to), 0);
+	assert_int_equal(
+		many_send_bytes(&many, draw(channel ? 1000 : 9000), to), 0);
 	witness_check(number);
 }
 
@@ -210,11 +221,16 @@ static uint64_t run(struct nopal_plan *plan, uint32_t acks, uint64_t seed)
 
 static struct nopal_plan *plan_with(uint32_t acks)
 {
-	char group[128], config[1024];
+	char group[256], config[1280];
+
+	const char *beside = balanced ? "balance { copies = 3 }" : "";
 
 	snprintf(group, sizeof(group), "fan_out { acks = %u } %s a_witness {}",
-		 acks, balanced ? "balance { copies = 3 }" : "");
-	snprintf(config, sizeof(config), MANY_RELIABLE("%s"), group);
+		 acks, channel ? channel : beside);
+	snprintf(config, sizeof(config),
+		 channel ? MANY_CHANNEL("", "patience = 300ms", "%s")
+			 : MANY_RELIABLE("%s"),
+		 group);
 	return many_plan(config);
 }
 
@@ -254,6 +270,21 @@ static void test_members_come_and_go(void **state)
 	tell();
 }
 
+static void test_members_of_a_channel_come_and_go(void **state)
+{
+	(void)state;
+	channel = "";
+	for (uint32_t acks = 0; acks <= 2; acks++)
+		run_seeds(acks);
+	channel = "forward_error_correction { k = 4 n = 6 code = cauchy }";
+	run_seeds(0);
+	channel = "rate_cc {} slowest_receiver { initial = 2Mbit least = "
+		  "100kbit } forward_error_correction {}";
+	run_seeds(2);
+	channel = NULL;
+	tell();
+}
+
 static void test_others_take_the_place_of_those_that_went(void **state)
 {
 	(void)state;
@@ -266,6 +297,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_members_come_and_go),
+		cmocka_unit_test(test_members_of_a_channel_come_and_go),
 		cmocka_unit_test(test_others_take_the_place_of_those_that_went),
 	};
 

@@ -3,7 +3,8 @@
  * One to many, exhaustively for up to five destinations: every number that must
  * have a message, with every destination in every state.  The fate of each message
  * is told once, with the copy that decides it, and is true; who lives has all
- * messages, whole, in order, once.  Prints sessions, messages and violations.
+ * messages, whole, in order, once.  The same where what is for all leaves through a
+ * channel, for up to three.  Prints sessions, messages and violations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,12 @@
 
 #include "witness.h"
 
-enum { K_MOST = 5, MESSAGE_BYTES = 2500 };
+enum {
+	K_MOST = 5,
+	K_MOST_OF_CHANNEL = 3,
+	MESSAGE_BYTES = 2500,
+	CAST_BYTES = 900 /* a segment, of which the witness sees the fate */
+};
 
 /* What becomes of a destination. */
 enum state {
@@ -28,7 +34,7 @@ enum state {
 static struct many many;
 
 static struct tally {
-	uint64_t sessions, messages, copies, fates[3];
+	uint64_t sessions, messages, fates[3];
 	unsigned violations;
 } tally;
 
@@ -36,6 +42,7 @@ static struct run {
 	struct nopal_plan *plan;
 	uint32_t k, acks;
 	enum state state[K_MOST];
+	bool channel; /* what is for all leaves through one */
 } run;
 
 static bool lives(uint32_t i)
@@ -47,7 +54,10 @@ static void send_one(void)
 {
 	if (!many.group)
 		return;
-	assert_int_equal(many_send_bytes(&many, MESSAGE_BYTES, 0), 0);
+	assert_int_equal(
+		many_send_bytes(&many, run.channel ? CAST_BYTES : MESSAGE_BYTES,
+				0),
+		0);
 	witness_check(many.sent - 1);
 }
 
@@ -162,7 +172,8 @@ static void close_group(void)
 
 static void tell(void)
 {
-	printf("K %u, acks %u, states", run.k, run.acks);
+	printf("K %u, acks %u%s, states", run.k, run.acks,
+	       run.channel ? ", by a channel" : "");
 	for (uint32_t i = 0; i < run.k; i++)
 		printf(" %d", (int)run.state[i]);
 	printf(": %s\n", witness.violation);
@@ -199,33 +210,35 @@ static bool next_states(void)
 	return false;
 }
 
-static void run_all(uint32_t k, uint32_t acks)
+static void run_all(uint32_t k, uint32_t acks, bool channel)
 {
 	char group[64], config[1024];
 
 	snprintf(group, sizeof(group), "fan_out { acks = %u } a_witness {}",
 		 acks);
-	snprintf(config, sizeof(config), MANY_RELIABLE("%s"), group);
-	run = (struct run){ many_plan(config), k, acks, { LIVES } };
+	snprintf(config, sizeof(config),
+		 channel ? MANY_CHANNEL("", "patience = 10min", "%s")
+			 : MANY_RELIABLE("%s"),
+		 group);
+	run = (struct run){ many_plan(config), k, acks, { LIVES }, channel };
 	do
 		run_one();
 	while (next_states() && tally.violations < 20);
 	nopal_plan_unref(run.plan);
 }
 
-static void test_fates_keep_the_rule(void **state)
+static void run_up_to(uint32_t most, bool channel)
 {
-	(void)state;
-	witness_enter();
-	for (uint32_t k = 1; k <= K_MOST; k++)
+	memset(&tally, 0, sizeof(tally));
+	witness.copies = 0;
+	for (uint32_t k = 1; k <= most; k++)
 		for (uint32_t acks = 0; acks <= k; acks++)
-			run_all(k, acks);
-	tally.copies = witness.copies;
+			run_all(k, acks, channel);
 	printf("%llu sessions, %llu messages, %llu copies: %llu arrived, "
 	       "%llu missing, %llu unknown; %u violations\n",
 	       (unsigned long long)tally.sessions,
 	       (unsigned long long)tally.messages,
-	       (unsigned long long)tally.copies,
+	       (unsigned long long)witness.copies,
 	       (unsigned long long)tally.fates[NOPAL_ARRIVED],
 	       (unsigned long long)tally.fates[NOPAL_MISSING],
 	       (unsigned long long)tally.fates[NOPAL_UNKNOWN],
@@ -233,11 +246,25 @@ static void test_fates_keep_the_rule(void **state)
 	assert_int_equal(tally.violations, 0);
 }
 
+static void test_fates_keep_the_rule(void **state)
+{
+	(void)state;
+	run_up_to(K_MOST, false);
+}
+
+static void test_fates_keep_the_rule_by_a_channel(void **state)
+{
+	(void)state;
+	run_up_to(K_MOST_OF_CHANNEL, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fates_keep_the_rule),
+		cmocka_unit_test(test_fates_keep_the_rule_by_a_channel),
 	};
 
+	witness_enter();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,6 +205,41 @@ static void memory_follows_the_holes(void **unused)
 	nopal_free(NULL, numbers.bits);
 }
 
+/* What is next, at every place, wherever the window is and how full. */
+static void finds_what_is_next(void **unused)
+{
+	struct nopal_numbers numbers = { 0 };
+	enum { WINDOW = 256, ROUNDS = 60, STEP = 37 };
+
+	(void)unused;
+	assert_int_equal(nopal_numbers_init(&numbers, 1, WINDOW), 0);
+	for (uint64_t round = 0; round < ROUNDS; round++) {
+		uint64_t low = numbers.floor > 3 ? numbers.floor - 3 : 0;
+		uint64_t high = numbers.floor + WINDOW;
+
+		for (uint64_t n = 0; n < round * 7 % WINDOW; n++)
+			nopal_numbers_mark(NULL, &numbers,
+					   numbers.floor +
+						   n * (round | 1) % WINDOW);
+		for (uint64_t from = low; from < high; from++)
+			for (int seen = 0; seen < 2; seen++) {
+				uint64_t next = from;
+
+				while (next < high &&
+				       (nopal_numbers_test(&numbers, next) ==
+					NOPAL_NUMBER_SEEN) != seen)
+					next++;
+				assert_int_equal(nopal_numbers_next(&numbers,
+								    from, high,
+								    seen),
+						 next);
+			}
+		nopal_numbers_skip(&numbers, numbers.floor + STEP);
+	}
+	assert_int_equal(nopal_numbers_next(&numbers, 1, 1, true), 1);
+	nopal_free(NULL, numbers.bits);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +247,7 @@ int main(void)
 		cmocka_unit_test(runs_over_word_ends),
 		cmocka_unit_test(budget_and_far_numbers),
 		cmocka_unit_test(memory_follows_the_holes),
+		cmocka_unit_test(finds_what_is_next),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

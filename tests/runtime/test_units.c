@@ -153,6 +153,39 @@ static void test_segments(void **state)
 	nopal_problems_fini(&problems);
 }
 
+static void test_addresses(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"239.1.2.3",
+		":9000",
+		"239.1.2:9000",
+		"239.1.2.3.4:9",
+		"239.1.2.256:9000",
+		"239.1.2.3:65536",
+		"239.1.2.3:",
+		"239.1.2.3:0",
+		"239.1.2.3:9000x",
+		"239.1.2.3: 9000",
+		"239..2.3:9000",
+		"239.1.2.-3:9000",
+		"a.b.c.d:9000",
+		"[::1]:9000",
+		"1.2.3.4294967297:9",
+		"1.2.3.99999999999999999999:9",
+	};
+
+	(void)state;
+	assert_int_equal(value_of("239.1.2.3:9000", NOPAL_ADDRESS),
+			 INT64_C(0xef0102032328));
+	assert_int_equal(value_of("0.0.0.0:1", NOPAL_ADDRESS), 1);
+	assert_int_equal(value_of("255.255.255.255:65535", NOPAL_ADDRESS),
+			 INT64_C(0xffffffffffff));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refuses(bad[i], NOPAL_ADDRESS, "is not an address",
+			"239.1.2.3:9000");
+}
+
 static void test_words(void **state)
 {
 	struct nopal_problems problems;
@@ -200,6 +233,10 @@ static void test_writing(void **state)
 	writes(1, false, NOPAL_SWITCH, NULL, "on");
 	writes(2, false, NOPAL_WORD, "a|b|c", "c");
 	writes(-4, false, NOPAL_COUNT, NULL, "-4");
+	writes(INT64_C(0xef0102032328), false, NOPAL_ADDRESS, NULL,
+	       "239.1.2.3:9000");
+	writes(INT64_C(0xffffffffffff), false, NOPAL_ADDRESS, NULL,
+	       "255.255.255.255:65535");
 }
 
 static bool outside(const char *text, enum nopal_unit unit, const char *least,
@@ -232,6 +269,12 @@ static void test_ranges(void **state)
 	assert_true(outside("1ms", NOPAL_TIME, "2ms", "1s"));
 	assert_true(outside("2000seg", NOPAL_SIZE, "1seg", "1000seg"));
 	assert_false(outside("2000seg", NOPAL_SIZE, "1B", "1000B"));
+	assert_false(outside("224.0.0.0:1", NOPAL_ADDRESS, "224.0.0.0:1",
+			     "239.255.255.255:65535"));
+	assert_true(outside("223.255.255.255:9000", NOPAL_ADDRESS,
+			    "224.0.0.0:1", "239.255.255.255:65535"));
+	assert_true(outside("240.0.0.0:1", NOPAL_ADDRESS, "224.0.0.0:1",
+			    "239.255.255.255:65535"));
 }
 
 int main(void)
@@ -246,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_inexact_and_too_large),
 		cmocka_unit_test(test_switches_and_units_unknown),
 		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_writing),
 		cmocka_unit_test(test_ranges),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * many.h -- one sender and its destinations in the simulated world: a star, of which
- * each ray can be cut.
+ * each ray can be cut, or a dumbbell, whose one bottleneck all share.
  *
  *     static struct many many;
  *     many_open(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 3, "delay 10ms", 1);
@@ -19,6 +19,7 @@
 #include "microprotocol.h"
 #include "nopal.h"
 #include "session.h"
+#include "sim.h"
 
 enum {
 	MANY_MOST = 1024,
@@ -42,6 +43,20 @@ enum {
 	"layer \"group\" { transport_driver {} whole_messages {} " group       \
 	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"       \
 	" transport_driver {} fixed_size {}\n}\n"
+
+/* The same with a channel: the keys of multicast and channel_repair, and what is above
+ * them beside. */
+#define MANY_CHANNEL(cast, repair, more)                                       \
+	"layer \"group\" { transport_driver {} resize {} "                     \
+	"sequenced_messages {} multicast { " cast                              \
+	" } channel_repair { " repair " } reliable_fifo {} " more              \
+	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"       \
+	" transport_driver {} virtual_circuit {} keep_alive { interval = 1s "  \
+	" timeout = 5s } resize {}\n"                                          \
+	" sequenced_segments {} positive_ack { selective = on }\n"             \
+	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"            \
+	" retransmit {} windowed_cc {} tcp_congestion {} reliable_fifo {} "    \
+	"checksum {}\n}\n"
 
 struct many;
 struct many_end { /* one of the destinations */
@@ -77,9 +92,12 @@ struct many {
 	uint8_t fate_count[MANY_MESSAGES]; /* how often, by message */
 	int64_t fate_ns[MANY_MESSAGES];
 	int fate[MANY_MESSAGES];
-	uint32_t answers;     /* messages that came back */
-	uint64_t answer_from; /* the last one: whose */
-	bool echo;	      /* destinations send back what they get */
+	uint32_t answers;	/* messages that came back */
+	uint64_t answer_from;	/* the last one: whose */
+	uint32_t answers_wrong; /* that were no message of ours */
+	bool echo;		/* destinations send back what they get */
+	bool dumbbell;		/* else a star */
+	uint64_t casts; /* datagrams to multicast addresses, see many_watch() */
 	/* (optional) a fate was told */
 	void (*on_fate)(struct many *many, uint32_t message);
 	struct many_end
@@ -127,20 +145,38 @@ static inline void many_note(struct many_end *end, uint32_t number,
 	end->came_ns[number] = nopal_world_now(end->many->world);
 }
 
+/* False: it begins with no number of a message. */
+static inline bool many_number(const struct nopal_message *message,
+			       uint32_t *ret_number)
+{
+	char text[MANY_DIGITS] = "";
+
+	nopal_message_copy(message, 0, text, sizeof(text) - 1);
+	return sscanf(text, "%u", ret_number) == 1 &&
+	       *ret_number < MANY_MESSAGES;
+}
+
+static inline void many_send_back(struct nopal_session *session,
+				  const struct nopal_message *message)
+{
+	static char bytes[MANY_LONGEST];
+
+	nopal_send(session, bytes,
+		   nopal_message_copy(message, 0, bytes, sizeof(bytes)), 0);
+}
+
 static inline void many_on_received(struct nopal_session *session,
 				    struct nopal_message *message, void *user)
 {
 	struct many_end *end = user;
-	char text[MANY_DIGITS] = "";
-	size_t length = nopal_message_copy(message, 0, text, sizeof(text) - 1);
-	unsigned number = 0;
+	uint32_t number;
 
-	if (sscanf(text, "%u", &number) == 1 && number < MANY_MESSAGES)
+	if (many_number(message, &number))
 		many_note(end, number, message);
 	else
 		end->wrong++;
 	if (end->many->echo)
-		nopal_send(session, text, length, 0);
+		many_send_back(session, message);
 }
 
 static inline void many_on_gone(struct nopal_session *session, int code,
@@ -162,9 +198,12 @@ static inline void many_on_answer(struct nopal_session *session,
 				  struct nopal_message *message, void *user)
 {
 	struct many *many = user;
+	uint32_t number;
 
 	(void)session;
 	many->answers++;
+	many->answers_wrong += !many_number(message, &number) ||
+			       !many_is_whole(many, number, message);
 	many->answer_from = nopal_message_property(
 		message, nopal_property(many->plan, "destination"));
 }
@@ -238,15 +277,26 @@ static inline void many_parse(const char *link, struct nopal_link *ret_forward,
 	nopal_problems_fini(&problems);
 }
 
+static inline int many_host(const struct many *many, uint32_t index)
+{
+	return many->dumbbell ? 2 * (int)index + 1 : (int)index + 1;
+}
+
 static inline void many_link(struct many *many, uint32_t index,
 			     const char *link)
 {
 	struct nopal_link forward, reverse;
-	int host = (int)index + 1;
+	int host = many_host(many, index);
 
 	many_parse(link, &forward, &reverse);
 	assert_int_equal(nopal_sim_change(many->world, 0, host, &forward), 0);
 	assert_int_equal(nopal_sim_change(many->world, host, 0, &reverse), 0);
+}
+
+/* No multicast passes its ray, or it does again. */
+static inline void many_deafen(struct many *many, uint32_t index, bool deaf)
+{
+	nopal__sim_deafen(many->world, 0, many_host(many, index), deaf);
 }
 
 /* Its ray is cut: nothing passes from now on. */
@@ -278,19 +328,30 @@ static inline void many_listen(struct many *many, uint32_t index)
 	struct many_end *end = &many->end[index];
 
 	end->many = many;
-	end->endpoint =
-		nopal_sim_endpoint(many->world, (int)index + 1, MANY_PORT);
-	nopal_sim_address((int)index + 1, MANY_PORT, &end->address);
+	end->endpoint = nopal_sim_endpoint(many->world, many_host(many, index),
+					   MANY_PORT);
+	nopal_sim_address(many_host(many, index), MANY_PORT, &end->address);
 	assert_int_equal(nopal_endpoint_allow(end->endpoint, many->plan,
 					      NOPAL_ALLOW_CONNECTIONLESS,
 					      &callbacks, end),
 			 0);
 }
 
-/* Listeners and a group without any destination; takes over the plan. */
-static inline void many_prepare_plan(struct many *many, struct nopal_plan *plan,
-				     uint32_t count, const char *link,
-				     uint64_t seed)
+/* A world without hosts; takes over the plan. */
+static inline void many_clear(struct many *many, struct nopal_plan *plan,
+			      uint32_t count, uint64_t seed)
+{
+	assert_true(count <= MANY_MOST);
+	memset(many, 0, offsetof(struct many, end));
+	memset(many->end, 0, count * sizeof(many->end[0]));
+	many->count = count;
+	many->plan = plan;
+	assert_non_null(many->plan);
+	many->world = nopal_sim_new(seed);
+}
+
+/* Listeners and a group without any destination. */
+static inline void many_people(struct many *many)
 {
 	static const struct nopal_callbacks callbacks = {
 		.opened = many_on_opened,
@@ -299,24 +360,26 @@ static inline void many_prepare_plan(struct many *many, struct nopal_plan *plan,
 		.destination = many_on_destination,
 		.ended = many_on_ended,
 	};
-	struct nopal_link forward, reverse;
 
-	assert_true(count <= MANY_MOST);
-	memset(many, 0, offsetof(struct many, end));
-	memset(many->end, 0, count * sizeof(many->end[0]));
-	many->count = count;
-	many->plan = plan;
-	assert_non_null(many->plan);
-	many->world = nopal_sim_new(seed);
-	many_parse(link, &forward, &reverse);
-	assert_true(nopal_sim_star(many->world, (int)count, &forward,
-				   &reverse) >= 0);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < many->count; i++)
 		many_listen(many, i);
 	many->endpoint = nopal_sim_endpoint(many->world, 0, MANY_PORT);
 	many->group =
 		nopal_group_open(many->endpoint, many->plan, &callbacks, many);
 	assert_non_null(many->group);
+}
+
+static inline void many_prepare_plan(struct many *many, struct nopal_plan *plan,
+				     uint32_t count, const char *link,
+				     uint64_t seed)
+{
+	struct nopal_link forward, reverse;
+
+	many_clear(many, plan, count, seed);
+	many_parse(link, &forward, &reverse);
+	assert_true(nopal_sim_star(many->world, (int)count, &forward,
+				   &reverse) >= 0);
+	many_people(many);
 }
 
 static inline void many_prepare(struct many *many, const char *config,
@@ -328,6 +391,24 @@ static inline void many_prepare(struct many *many, const char *config,
 static inline void many_run(struct many *many, int64_t for_ns)
 {
 	nopal_sim_run(many->world, nopal_world_now(many->world) + for_ns);
+}
+
+/* All added, behind one bottleneck; each edge is like the others. */
+static inline void many_open_dumbbell(struct many *many, const char *config,
+				      uint32_t count, const char *edge,
+				      const char *bottleneck, uint64_t seed)
+{
+	struct nopal_link side, forward, reverse;
+
+	many_clear(many, many_plan(config), count, seed);
+	many->dumbbell = true;
+	many_parse(edge, &side, &reverse);
+	many_parse(bottleneck, &forward, &reverse);
+	assert_true(nopal_sim_dumbbell(many->world, (int)count, &side, &forward,
+				       &reverse) >= 0);
+	many_people(many);
+	for (uint32_t i = 0; i < count; i++)
+		assert_true(many_add(many, i) > 0);
 }
 
 static inline void many_open(struct many *many, const char *config,
@@ -360,6 +441,67 @@ static inline int many_send_bytes(struct many *many, size_t length,
 static inline int many_send(struct many *many)
 {
 	return many_send_bytes(many, 0, 0);
+}
+
+static inline void many_tap(void *user, int64_t now_ns,
+			    const struct nopal_address *from,
+			    const struct nopal_address *to,
+			    const uint8_t *bytes, size_t length)
+{
+	(void)now_ns, (void)from, (void)bytes, (void)length;
+	((struct many *)user)->casts += nopal__is_multicast(to);
+}
+
+/* From now on: what leaves for multicast addresses is counted. */
+static inline void many_watch(struct many *many)
+{
+	many->casts = 0;
+	nopal_sim_tap(many->world, many_tap, many);
+}
+
+/* How many are spoken to by the channel. */
+static inline uint32_t many_hearing(const struct many *many)
+{
+	const struct nopal_session *bottom =
+		&nopal__bottom(nopal__core(many->group))->session;
+	uint32_t hearing = 0;
+
+	for (uint32_t i = 0; i < nopal_destination_count(bottom); i++)
+		hearing += nopal_destination_at(bottom, i)->hears;
+	return hearing;
+}
+
+/* Of a destination: a shared variable; and of all that live, their sum. */
+static inline int64_t many_shared(const struct many *many, uint32_t index,
+				  const char *name)
+{
+	int64_t value = 0;
+
+	if (many->end[index].session)
+		assert_true(nopal_session_shared(many->end[index].session, name,
+						 &value));
+	return value;
+}
+
+static inline int64_t many_sum(const struct many *many, const char *name)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < many->count; i++)
+		sum += many_shared(many, i, name);
+	return sum;
+}
+
+/* Has it each message of [from, end) once, whole, in order, and nothing else? */
+static inline bool many_has(const struct many *many, uint32_t index,
+			    uint32_t from, uint32_t end)
+{
+	const struct many_end *one = &many->end[index];
+
+	for (uint32_t m = from; m < end; m++)
+		if (one->seen[m] != 1)
+			return false;
+	return one->delivered == end - from && !one->wrong && !one->late;
 }
 
 static inline void many_close(struct many *many)

@@ -38,6 +38,7 @@ static struct witness {
 } witness;
 
 enum { WITNESS_UNDECIDED = -1 };
+#define WITNESS_NO_MESSAGE UINT32_MAX
 enum { WITNESS_MESSAGE, WITNESS_DESTINATION }; /* attributes */
 
 static void witness_begin(struct many *many, uint32_t acks)
@@ -134,11 +135,14 @@ static enum nopal_verdict witness_on_leave(struct nopal_session *session,
 					   const struct nopal_part *part,
 					   struct nopal_segment *segment)
 {
-	uint32_t number = (uint32_t)segment->message->cookie;
+	const struct nopal_message *message = segment->message;
+	uint32_t number = message ? (uint32_t)message->cookie : 0;
 	struct witness_message *of = &witness.message[number];
 	uint32_t settled;
 
 	(void)session;
+	if (!message)
+		return NOPAL_CONTINUE; /* parity: nobody waits for its fate */
 	nopal_set(segment, part, WITNESS_MESSAGE, number + 1);
 	of->named = nopal_get(segment, part, WITNESS_DESTINATION) != 0;
 	settled = witness_count(of->arrived | of->unknown | of->missing |
@@ -159,6 +163,8 @@ static enum nopal_verdict witness_on_left(struct nopal_session *session,
 					  struct nopal_segment *segment)
 {
 	(void)session;
+	if (!nopal_get(segment, part, WITNESS_MESSAGE))
+		return NOPAL_CONTINUE;
 	witness_decide(
 		&witness.message[nopal_get(segment, part, WITNESS_MESSAGE) -
 				 1]);
@@ -187,12 +193,15 @@ static enum nopal_verdict witness_on_copy(struct nopal_session *session,
 {
 	uint32_t number =
 		(uint32_t)nopal_get(copy->segment, part, WITNESS_MESSAGE) - 1;
-	struct witness_message *of = &witness.message[number];
+	struct witness_message *of =
+		&witness.message[number == WITNESS_NO_MESSAGE ? 0 : number];
 	const struct many_end *end =
 		many_of(witness.many, copy->destination->id);
 	uint64_t told = of->arrived | of->unknown | of->missing | of->removed;
 
 	(void)session;
+	if (number == WITNESS_NO_MESSAGE)
+		return NOPAL_CONTINUE;
 	witness_wants(!(told >> copy->destination->id & 1),
 		      "a copy's second fate", number);
 	if (copy->fate == NOPAL_ARRIVED && !witness.may_wait)
@@ -206,9 +215,12 @@ static enum nopal_verdict witness_on_counted(struct nopal_session *session,
 					     const struct nopal_part *part,
 					     struct nopal_copy *copy)
 {
+	uint32_t number =
+		(uint32_t)nopal_get(copy->segment, part, WITNESS_MESSAGE) - 1;
+
 	(void)session;
-	witness_check(
-		(uint32_t)nopal_get(copy->segment, part, WITNESS_MESSAGE) - 1);
+	if (number != WITNESS_NO_MESSAGE)
+		witness_check(number);
 	return NOPAL_CONTINUE;
 }
 

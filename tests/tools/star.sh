@@ -8,6 +8,8 @@
 #   star_on I COMMAND... becomes the command at host I, who is 10.9.I.2; the middle is
 #                        10.9.I.1 to it
 #   star_link I up|down  its cable
+#   star_lan             all of them in one network, too: the middle is 10.8.0.1 at
+#                        `lan`, a bridge, and host I is `star_lan_address I`
 star=nopal-star-$$ star_count=0
 star_here="ip netns exec $star-0"
 
@@ -45,3 +47,14 @@ star_on() {
 	exec ip netns exec "$star-$host" "$@"
 }
 star_link() { ip -n "$star-$1" link set cable "$2"; }
+star_lan_address() { echo "10.8.0.$(($1 + 1))"; }
+star_lan() {
+	ip -n "$star-0" link add lan type bridge mcast_snooping 0 &&
+		ip -n "$star-0" address add 10.8.0.1/24 dev lan &&
+		ip -n "$star-0" link set lan up || return 1
+	for i in $(seq "$star_count"); do
+		ip -n "$star-0" link set "host$i" master lan &&
+			ip -n "$star-$i" address add \
+				"$(star_lan_address "$i")/24" dev cable || return 1
+	done
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel_hearer.c -- channel_repair at those who hear: what is missing, when to ask
+ * for it, and what to report.
+ *
+ * Who misses something waits for a random time before it asks, so that of many that
+ * miss the same one asks first.  The speaker tells all what it will cast again; who
+ * misses nothing else waits for that, and so stays silent.
+ */
+#include "channel_repair.h"
+
+static struct channel_hearer *hearer_of(struct nopal_session *session,
+					const struct nopal_part *part)
+{
+	struct channel_repair *self = nopal_state(session, part);
+
+	return &self->hearer;
+}
+
+static bool hearer_misses(const struct channel_hearer *self)
+{
+	return self->seen.floor < self->top;
+}
+
+/* ------------------------------------------------------------------- asking */
+
+static void hearer_wait(struct nopal_session *session,
+			const struct nopal_part *part, int64_t least_ns)
+{
+	const struct channel_repair_parameters *set = nopal_parameters(part);
+	uint64_t spread = (uint64_t)set->backoff_ns;
+
+	nopal_timer_start(
+		session, part, CHANNEL_REPAIR_ASK,
+		session->now_ns + least_ns +
+			(int64_t)(nopal_random(session) % (spread + 1)));
+}
+
+/* After every change of what is missing. */
+static void hearer_look(struct nopal_session *session,
+			const struct nopal_part *part)
+{
+	const struct channel_hearer *self = hearer_of(session, part);
+
+	if (!hearer_misses(self))
+		nopal_timer_stop(session, part, CHANNEL_REPAIR_ASK);
+	else if (!nopal_timer_running(session, part, CHANNEL_REPAIR_ASK))
+		hearer_wait(session, part, 0);
+}
+
+/* The next number from `from` on that is missing, or is not, below the top. */
+static uint64_t hearer_next(const struct channel_hearer *self, uint64_t from,
+			    bool missing)
+{
+	return nopal_numbers_next(&self->seen, from, self->top, !missing);
+}
+
+static void hearer_write(const struct channel_hearer *self,
+			 struct nopal_writer *writer)
+{
+	uint64_t first = hearer_next(self, self->seen.floor, true), end = 0;
+
+	for (unsigned i = 0; i < CHANNEL_REPAIR_RANGES && first < self->top;
+	     i++) {
+		struct nopal_writer before = *writer;
+
+		if (end)
+			nopal_write_varint(writer, first - end);
+		else
+			nopal_write(writer, first, CHANNEL_REPAIR_NUMBER_BYTES);
+		end = hearer_next(self, first, false);
+		nopal_write_varint(writer, end - first);
+		if (writer->full) {
+			*writer = before;
+			return;
+		}
+		first = hearer_next(self, end, true);
+	}
+}
+
+void nopal__channel_ask(struct nopal_session *session,
+			const struct nopal_part *part)
+{
+	const struct channel_repair_parameters *set = nopal_parameters(part);
+	struct channel_hearer *self = hearer_of(session, part);
+	uint32_t room = nopal_control_limit(session, part, CHANNEL_REPAIR_NAK);
+	struct nopal_writer writer = { 0 };
+	struct nopal_segment *nak;
+
+	if (!hearer_misses(self))
+		return;
+	if (room > CHANNEL_REPAIR_NAK_BYTES)
+		room = CHANNEL_REPAIR_NAK_BYTES;
+	nak = nopal_control_new(session, part, CHANNEL_REPAIR_NAK, room,
+				&writer.start);
+	hearer_wait(session, part, set->again_ns);
+	if (!nak)
+		return;
+	writer.at = writer.start;
+	writer.end = writer.start + room;
+	hearer_write(self, &writer);
+	self->asked = true;
+	nopal_shared(session, part, CHANNEL_REPAIR_NAKS)++;
+	nopal_control_send(session, nak, (uint32_t)(writer.at - writer.start));
+}
+
+/* Is all that is missing here in what comes again? */
+static bool hearer_covered(const struct channel_hearer *self,
+			   struct nopal_reader reader)
+{
+	struct channel_ranges ranges = nopal__channel_ranges(reader);
+	uint64_t missing = hearer_next(self, self->seen.floor, true);
+
+	while (missing < self->top && nopal__channel_next(&ranges)) {
+		if (missing < ranges.first)
+			return false;
+		if (missing < ranges.end)
+			missing = hearer_next(self, ranges.end, true);
+	}
+	return missing >= self->top;
+}
+
+/* ------------------------------------------------------------------ reports */
+
+void nopal__channel_tell(struct nopal_session *session,
+			 const struct nopal_part *part)
+{
+	struct channel_hearer *self = hearer_of(session, part);
+	struct nopal_writer writer = { 0 };
+	struct nopal_segment *report =
+		nopal_control_new(session, part, CHANNEL_REPAIR_REPORT,
+				  CHANNEL_REPAIR_REPORT_BYTES, &writer.start);
+	int64_t delay_ns = session->now_ns - self->latest_ns;
+
+	if (!report)
+		return;
+	writer.at = writer.start;
+	writer.end = writer.start + CHANNEL_REPAIR_REPORT_BYTES;
+	nopal_write(&writer, self->seen.floor, CHANNEL_REPAIR_NUMBER_BYTES);
+	nopal_write(&writer, self->latest, CHANNEL_REPAIR_NUMBER_BYTES);
+	nopal_write(&writer, (uint64_t)(delay_ns / NOPAL_MICROSECOND),
+		    CHANNEL_REPAIR_COUNT_BYTES);
+	nopal_write(&writer, self->arrived, CHANNEL_REPAIR_COUNT_BYTES);
+	nopal_write(&writer, self->missing, CHANNEL_REPAIR_COUNT_BYTES);
+	nopal_control_send(session, report, CHANNEL_REPAIR_REPORT_BYTES);
+	self->told = self->seen.floor;
+	self->latest = 0;
+	self->arrived = self->missing = 0;
+}
+
+/* Soon, but not all at once; or now, when it is much. */
+static void hearer_report(struct nopal_session *session,
+			  const struct nopal_part *part)
+{
+	const struct channel_repair_parameters *set = nopal_parameters(part);
+	const struct channel_hearer *self = hearer_of(session, part);
+	int64_t half = set->report_ns / 2;
+
+	if (self->seen.floor - self->told >= (uint64_t)set->every) {
+		nopal_timer_stop(session, part, CHANNEL_REPAIR_TELL);
+		nopal__channel_tell(session, part);
+	} else if (!nopal_timer_running(session, part, CHANNEL_REPAIR_TELL)) {
+		nopal_timer_start(session, part, CHANNEL_REPAIR_TELL,
+				  session->now_ns + half +
+					  (int64_t)(nopal_random(session) %
+						    (uint64_t)(half + 1)));
+	}
+}
+
+/* ----------------------------------------------------------------- arrivals */
+
+static bool hearer_prepare(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	const struct channel_repair_parameters *set = nopal_parameters(part);
+	struct channel_hearer *self = hearer_of(session, part);
+
+	if (self->seen.window ||
+	    nopal_numbers_init(&self->seen, 1, (uint32_t)set->window) == 0)
+		return true;
+	nopal_session_break(session, NOPAL_RESOURCE,
+			    "no room to remember which segments arrived");
+	return false;
+}
+
+/* Where its part begins: nobody waits for what was before. */
+void nopal__channel_point(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  const struct nopal_segment *segment)
+{
+	struct channel_hearer *self = hearer_of(session, part);
+	struct nopal_reader reader = { .at = segment->body.bytes,
+				       .end = segment->body.bytes +
+					      segment->body.length };
+	uint64_t first = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
+	uint64_t order = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
+	struct nopal_forward forward = { .segment = first, .order = order };
+
+	if (!nopal_is_destination(session) || self->first || !first ||
+	    !nopal_read_complete(&reader) || !hearer_prepare(session, part))
+		return;
+	nopal_numbers_skip(&self->seen, first);
+	nopal_serial_seen(session, part, CHANNEL_REPAIR_NUMBER, first);
+	self->first = first;
+	self->order = order;
+	self->told = first;
+	if (self->top < first)
+		self->top = first;
+	nopal_raise_PEER_GAVE_UP(session, &forward);
+	hearer_look(session, part);
+}
+
+/* A number that is known to exist, and those before it. */
+static void hearer_up_to(struct channel_hearer *self, uint64_t end)
+{
+	if (end <= self->top)
+		return;
+	self->missing += (uint32_t)(end - self->top);
+	self->top = end;
+}
+
+static void hearer_note(struct nopal_session *session,
+			const struct nopal_part *part, uint64_t number)
+{
+	struct channel_hearer *self = hearer_of(session, part);
+
+	if (number >= self->top) {
+		hearer_up_to(self, number);
+		self->top = number + 1;
+		nopal_serial_seen(session, part, CHANNEL_REPAIR_NUMBER, number);
+	}
+	self->latest = number;
+	self->latest_ns = session->now_ns;
+	self->arrived++;
+	hearer_look(session, part);
+	hearer_report(session, part);
+}
+
+enum nopal_verdict nopal__channel_data(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       struct nopal_segment *segment)
+{
+	struct channel_hearer *self = hearer_of(session, part);
+	uint64_t number = nopal_get(segment, part, CHANNEL_REPAIR_NUMBER);
+	bool cast = segment->path == NOPAL_PATH_CHANNEL;
+	enum nopal_number_is is;
+
+	if (!number)
+		return NOPAL_CONTINUE; /* for us alone */
+	if (!nopal_is_destination(session) || number < self->first ||
+	    (cast && !self->first) || !hearer_prepare(session, part))
+		return NOPAL_STOP;
+	is = nopal_numbers_mark(session, &self->seen, number);
+	if (is == NOPAL_NUMBER_SEEN || (is == NOPAL_NUMBER_BEYOND && cast))
+		return NOPAL_STOP;
+	if (is == NOPAL_NUMBER_NEW)
+		hearer_note(session, part, number);
+	return nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE) < self->order
+		       ? NOPAL_STOP
+		       : NOPAL_CONTINUE;
+}
+
+/* How far the speaker is, and what it casts again. */
+void nopal__channel_top(struct nopal_session *session,
+			const struct nopal_part *part,
+			const struct nopal_segment *segment)
+{
+	const struct channel_repair_parameters *set = nopal_parameters(part);
+	struct channel_hearer *self = hearer_of(session, part);
+	struct nopal_reader reader = { .at = segment->body.bytes,
+				       .end = segment->body.bytes +
+					      segment->body.length };
+	uint64_t end = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
+
+	if (reader.bad || !self->first || segment->path != NOPAL_PATH_CHANNEL ||
+	    end > self->seen.floor + (uint64_t)set->window)
+		return;
+	hearer_up_to(self, end);
+	if (nopal_read_left(&reader) && hearer_misses(self) &&
+	    hearer_covered(self, reader)) {
+		nopal_shared(session, part, CHANNEL_REPAIR_SUPPRESSED) +=
+			!self->asked;
+		self->asked = false;
+		hearer_wait(session, part, set->again_ns);
+		return;
+	}
+	hearer_look(session, part);
+	hearer_report(session, part);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel_repair -- what a destination misses of the channel is cast once more.
+ *
+ * Paper:     Adamson, Bormann, Handley, Macker: NORM, RFC 5740 (negative acks after
+ *            a random time, and those of others suppressed); Gemmell and others,
+ *            PGM, RFC 3208 (who asked is told to all before the repair comes).
+ * Differs:   asks and reports travel by the session that each destination has: so
+ *            they do not get lost, and hearers need not hear each other.  A report
+ *            says below which number nothing is missing; by that each copy gets its
+ *            fate, and who counts them (fan_out) knows nothing of channels.  Of whom
+ *            no report moves for `patience` is thought to hear no more, and what it
+ *            misses comes by its own session from then on.  Nothing is urgent that
+ *            is for all, but for parity.
+ * Needs:     channel, fan_out, message_numbers.
+ * Provides:  channel_repair (exclusive), segment_numbers (exclusive),
+ *            duplicate_filter.
+ * Excludes:  nothing.
+ * Handles:   SEGMENT_TO_NET, SEND_SEGMENT, COPY_DONE, SEGMENT_DONE, DESTINATION_ADDED,
+ *            DESTINATION_OPENED, DESTINATION_HEARS, DESTINATION_ENDED,
+ *            SEGMENT_FROM_NET.
+ * Raises:    SEGMENT_LOST, CHANNEL_REPORT, DESTINATION_HEARS, PEER_GAVE_UP,
+ *            SESSION_BROKEN.
+ * Holds:     nothing.
+ * Wire:      segment_number, 4 bytes, on data: counts first departures; 0: it is for
+ *            one alone.  point (control): the first number 8, and the first message
+ *            8, of who has opened.
+ *            nak (control): first missing number 8, how many (varint), and for each
+ *            range more the gap to it (varint) and its length (varint).  report
+ *            (control): floor 8, the number that came last or 0 8, microseconds since
+ *            then 4, segments that came 4, and that were found missing 4, since the
+ *            last report.  top (control, through the channel): one past the highest
+ *            number 8, and, where it answers a nak, what is in that.
+ * Shares:    writes channel_naks, channel_naks_suppressed: how often this end
+ *            asked, and did not because others had; writes reliability_unmet: 1,
+ *            what is missing will come.
+ * Parameters: backoff (default 20ms): longest random time before asking; of many
+ *            that miss the same, those whose time is a round trip longer stay
+ *            silent;
+ *            again (default 50ms): how long a repair may take before it is asked
+ *            for again;
+ *            report (default 20ms): most between an arrival and its report;
+ *            every (default 256): numbers after which one goes at once;
+ *            patience (default 3s): how long the floor of one that misses something
+ *            may stay where it is;
+ *            window (default 262144): numbers that the filter remembers.
+ */
+#include "channel_repair.h"
+
+/* ----------------------------------------------------------- who speaks */
+
+/* Data overtake nothing: they would be gone for who joins before the rest has left, and
+ * in the middle of what is for it.  What makes up for losses does: in line behind all
+ * that waits it would come when everything had been asked for. */
+static enum nopal_verdict
+channel_repair_on_to_net(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	(void)part;
+	if (!segment->message)
+		segment->urgent = true;
+	else if (!nopal_is_for_one(session, segment))
+		segment->urgent = false;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict channel_repair_on_send(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	nopal__channel_sent(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict channel_repair_on_copy(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_copy *copy)
+{
+	nopal__channel_counted(session, part, copy->segment);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict channel_repair_on_done(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	nopal__channel_counted(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+channel_repair_on_added(struct nopal_session *session,
+			const struct nopal_part *part,
+			struct nopal_destination *destination)
+{
+	nopal__channel_added(session, part, destination);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+channel_repair_on_opened(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_destination *destination)
+{
+	if (!nopal_is_destination(session))
+		nopal__channel_opened(session, part, destination);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+channel_repair_on_hears(struct nopal_session *session,
+			const struct nopal_part *part,
+			struct nopal_destination *destination)
+{
+	nopal__channel_heard(session, part, destination);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+channel_repair_on_ended(struct nopal_session *session,
+			const struct nopal_part *part,
+			struct nopal_destination *destination)
+{
+	nopal__channel_ended(session, part, destination);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict channel_repair_on_nak(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
+{
+	nopal__channel_nak(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict
+channel_repair_on_report(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	nopal__channel_report(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+/* ------------------------------------------------------------ who hears */
+
+static enum nopal_verdict channel_repair_on_point(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_segment *segment)
+{
+	nopal__channel_point(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict channel_repair_on_data(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	return nopal__channel_data(session, part, segment);
+}
+
+static enum nopal_verdict channel_repair_on_top(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
+{
+	nopal__channel_top(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+/* ----------------------------------------------------------------- tables */
+
+static int channel_repair_open(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	nopal_share(session, part, CHANNEL_REPAIR_UNMET, 1);
+	return 0;
+}
+
+static void channel_repair_rest(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	struct channel_repair *self = nopal_state(session, part);
+
+	outstanding_rest(session, &self->speaker.cast);
+	nopal_numbers_rest(session, &self->hearer.seen);
+}
+
+#define CHANNEL_REPAIR_PARAMETER(key, field, measure, first, low, high, text)  \
+	{                                                                      \
+		.name = key, .unit = measure,                                  \
+		.offset = offsetof(struct channel_repair_parameters, field),   \
+		.initial = first, .least = low, .most = high, .doc = text      \
+	}
+
+static const struct nopal_parameter channel_repair_table[] = {
+	CHANNEL_REPAIR_PARAMETER("backoff", backoff_ns, NOPAL_TIME, "20ms",
+				 "0ms", "10s",
+				 "longest random time before asking"),
+	CHANNEL_REPAIR_PARAMETER("again", again_ns, NOPAL_TIME, "50ms", "1ms",
+				 "10s",
+				 "how long a repair may take before it is "
+				 "asked for again"),
+	CHANNEL_REPAIR_PARAMETER("report", report_ns, NOPAL_TIME, "20ms", "1ms",
+				 "10s",
+				 "most between an arrival and its report"),
+	CHANNEL_REPAIR_PARAMETER("every", every, NOPAL_COUNT, "256", "1",
+				 "65536",
+				 "numbers after which a report goes at once"),
+	CHANNEL_REPAIR_PARAMETER("patience", patience_ns, NOPAL_TIME, "3s",
+				 "10ms", "10min",
+				 "how long the floor of one that misses "
+				 "something may stay where it is"),
+	CHANNEL_REPAIR_PARAMETER("window", window, NOPAL_COUNT, "262144", "64",
+				 "1048576",
+				 "numbers that the filter remembers"),
+	{ 0 },
+};
+
+static const struct nopal_attribute channel_repair_attributes[] = {
+	[CHANNEL_REPAIR_NUMBER] = { .name = "segment_number",
+				    .access = NOPAL_WRITE,
+				    .wire_bytes = 4,
+				    .kinds = NOPAL_DATA,
+				    .serial = true,
+				    .doc = "counts first departures; 0: for "
+					   "one alone" },
+	[CHANNEL_REPAIR_AGE] = { .name = "channel_age",
+				 .access = NOPAL_WRITE,
+				 .doc = "how often somebody had begun to "
+					"hear when it left" },
+	[CHANNEL_REPAIR_DESTINATION] = { .name = "destination",
+					 .access = NOPAL_PROPERTY,
+					 .doc = "for this one alone; arriving: "
+						"from whom" },
+	[CHANNEL_REPAIR_MESSAGE] = { .name = "message_number",
+				     .access = NOPAL_READ },
+	{ 0 },
+};
+
+static const struct nopal_shared channel_repair_shared[] = {
+	[CHANNEL_REPAIR_NAKS] = { "channel_naks", NOPAL_WRITE, 0,
+				  "how often this end asked" },
+	[CHANNEL_REPAIR_SUPPRESSED] = { "channel_naks_suppressed", NOPAL_WRITE,
+					0, "and did not, because others had" },
+	[CHANNEL_REPAIR_UNMET] = { "reliability_unmet", NOPAL_WRITE, 0,
+				   "1: what is missing will come" },
+	{ 0 },
+};
+
+static const struct nopal_kind channel_repair_kinds[] = {
+	[CHANNEL_REPAIR_POINT] = { "point", NOPAL_KIND_CONTROL,
+				   "the first number of who has opened", 0 },
+	[CHANNEL_REPAIR_NAK] = { "nak", NOPAL_KIND_CONTROL,
+				 "numbers that did not come", 0 },
+	[CHANNEL_REPAIR_REPORT] = { "report", NOPAL_KIND_CONTROL,
+				    "what came, and below what all did", 0 },
+	[CHANNEL_REPAIR_TOP] = { "top", NOPAL_KIND_CONTROL,
+				 "what exists, and what comes again", 0 },
+	{ 0 },
+};
+
+static const struct nopal_timer channel_repair_timers[] = {
+	[CHANNEL_REPAIR_REMIND] = { "remind", nopal__channel_remind },
+	[CHANNEL_REPAIR_ASK] = { "ask", nopal__channel_ask },
+	[CHANNEL_REPAIR_TELL] = { "tell", nopal__channel_tell },
+	{ 0 },
+};
+
+/* Copies are counted first; an id is known before its point; and what is coded over
+ * has its number. */
+static const struct nopal_binding channel_repair_bindings[] = {
+	NOPAL_ON(SEND_SEGMENT, channel_repair_on_send, .before = "redundancy"),
+	NOPAL_ON(SEGMENT_TO_NET, channel_repair_on_to_net,
+		 .kinds = NOPAL_CARRIED, .before = "rate_mechanism"),
+	NOPAL_ON(COPY_DONE, channel_repair_on_copy, .before = "fan_out"),
+	NOPAL_ON(SEGMENT_DONE, channel_repair_on_done),
+	NOPAL_ON(DESTINATION_ADDED, channel_repair_on_added),
+	NOPAL_ON(DESTINATION_OPENED, channel_repair_on_opened,
+		 .after = "channel"),
+	NOPAL_ON(DESTINATION_HEARS, channel_repair_on_hears),
+	NOPAL_ON(DESTINATION_ENDED, channel_repair_on_ended),
+	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_data),
+	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_point,
+		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_POINT),
+	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_nak,
+		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_NAK),
+	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_report,
+		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_REPORT),
+	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_top,
+		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_TOP),
+	{ 0 },
+};
+
+static const struct nopal_relation channel_repair_needs[] = {
+	{ "channel", "there must be something to repair" },
+	{ "fan_out", "somebody must count those that have a message" },
+	{ "message_numbers",
+	  "its numbers count departures, and say nothing of messages" },
+	{ 0 },
+};
+
+static const struct nopal_role channel_repair_provides[] = {
+	{ "channel_repair", true },
+	{ "segment_numbers", true },
+	{ "duplicate_filter", false },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_channel_repair = {
+	.abi = NOPAL_ABI,
+	.name = "channel_repair",
+	.family = "group",
+	.summary = "what a destination misses of the channel is cast once more",
+	.many = true,
+	.provides = channel_repair_provides,
+	.needs = channel_repair_needs,
+	.parameters_size = sizeof(struct channel_repair_parameters),
+	.parameters = channel_repair_table,
+	.attributes = channel_repair_attributes,
+	.shared = channel_repair_shared,
+	.kinds = channel_repair_kinds,
+	.timers = channel_repair_timers,
+	.bindings = channel_repair_bindings,
+	.raises = (const char *const[]){ "SEGMENT_LOST", "CHANNEL_REPORT",
+					 "DESTINATION_HEARS", "PEER_GAVE_UP",
+					 "SESSION_BROKEN", NULL },
+	.state_size = sizeof(struct channel_repair),
+	.open = channel_repair_open,
+	.rest = channel_repair_rest,
+};

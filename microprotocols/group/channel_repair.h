@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel_repair.h -- what channel_repair (what both ends do), channel_speaker.c and
+ * channel_hearer.c share.
+ */
+#ifndef NOPAL_CHANNEL_REPAIR_H
+#define NOPAL_CHANNEL_REPAIR_H
+
+#include "microprotocol.h"
+
+#include "../status/outstanding.h"
+
+struct channel_repair_parameters {
+	int64_t backoff_ns, again_ns, report_ns, every, patience_ns, window;
+};
+
+/* attributes */
+enum {
+	CHANNEL_REPAIR_NUMBER,
+	CHANNEL_REPAIR_AGE, /* destinations that hear since then had it so */
+	CHANNEL_REPAIR_DESTINATION,
+	CHANNEL_REPAIR_MESSAGE,
+};
+/* kinds */
+enum {
+	CHANNEL_REPAIR_POINT,
+	CHANNEL_REPAIR_NAK,
+	CHANNEL_REPAIR_REPORT,
+	CHANNEL_REPAIR_TOP,
+};
+/* timers */
+enum { CHANNEL_REPAIR_REMIND, CHANNEL_REPAIR_ASK, CHANNEL_REPAIR_TELL };
+/* shared variables */
+enum {
+	CHANNEL_REPAIR_NAKS,
+	CHANNEL_REPAIR_SUPPRESSED,
+	CHANNEL_REPAIR_UNMET,
+};
+
+enum {
+	CHANNEL_REPAIR_NUMBER_BYTES = 8,
+	CHANNEL_REPAIR_COUNT_BYTES = 4,
+	CHANNEL_REPAIR_POINT_BYTES = 2 * CHANNEL_REPAIR_NUMBER_BYTES,
+	CHANNEL_REPAIR_REPORT_BYTES = 2 * CHANNEL_REPAIR_NUMBER_BYTES +
+				      3 * CHANNEL_REPAIR_COUNT_BYTES,
+	CHANNEL_REPAIR_RANGES = 64, /* of one nak, at most */
+	/* A gap and a length: varints of 64 bits. */
+	CHANNEL_REPAIR_RANGE_BYTES = 20,
+	CHANNEL_REPAIR_NAK_BYTES =
+		CHANNEL_REPAIR_NUMBER_BYTES +
+		CHANNEL_REPAIR_RANGES * CHANNEL_REPAIR_RANGE_BYTES,
+};
+
+/* What the speaker notes of a destination. */
+enum {
+	CHANNEL_REPAIR_FLOOR, /* below it all has its fate, as far as it was cast */
+	CHANNEL_REPAIR_SINCE, /* the age with which it began to hear */
+	CHANNEL_REPAIR_RTT,   /* smoothed, ns */
+	CHANNEL_REPAIR_STAYS, /* since when its floor does, below the end; 0: no */
+	CHANNEL_REPAIR_FIRST, /* number that is for it */
+	CHANNEL_REPAIR_ORDER, /* message that is */
+};
+
+struct channel_speaker {
+	struct outstanding cast; /* numbers with copies whose fate is open */
+	uint64_t next;		 /* number; 0: nothing has left */
+	uint64_t order; /* one past the last message of which a part left */
+	uint64_t age;
+	int64_t left_ns;   /* the last first departure */
+	int64_t remind_ns; /* how long to wait for the next reminder */
+	uint32_t lost;	   /* repairs, as the nak says that is read now */
+};
+
+struct channel_hearer {
+	struct nopal_numbers seen;
+	/* What is for it; first 0: it has not been told yet. */
+	uint64_t first, order;
+	uint64_t top; /* one past the highest number that is known to exist */
+	uint64_t latest;
+	int64_t latest_ns;
+	uint32_t arrived, missing; /* since the last report */
+	uint64_t told;		   /* floor of the last report */
+	bool asked;		   /* and has not heard of a repair since */
+};
+
+struct channel_repair {
+	struct channel_speaker speaker;
+	struct channel_hearer hearer;
+};
+
+/* Numbers of one message, from low to high: the first, and then for each range the
+ * gap to it and its length. */
+struct channel_ranges {
+	struct nopal_reader reader;
+	uint64_t first, end; /* of the range that is read now */
+};
+static inline struct channel_ranges
+nopal__channel_ranges(struct nopal_reader reader)
+{
+	return (struct channel_ranges){ .reader = reader };
+}
+/* False: there is none, or it makes no sense. */
+static inline bool nopal__channel_next(struct channel_ranges *ranges)
+{
+	uint64_t gap, length;
+
+	if (!nopal_read_left(&ranges->reader))
+		return false;
+	gap = ranges->end ? nopal_read_varint(&ranges->reader)
+			  : nopal_read(&ranges->reader,
+				       CHANNEL_REPAIR_NUMBER_BYTES);
+	length = nopal_read_varint(&ranges->reader);
+	if (ranges->reader.bad || !length || gap > INT64_MAX - ranges->end)
+		return false;
+	ranges->first = ranges->end + gap;
+	if (length > INT64_MAX - ranges->first)
+		return false;
+	ranges->end = ranges->first + length;
+	return true;
+}
+
+/* channel_speaker.c */
+void nopal__channel_sent(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment);
+void nopal__channel_counted(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    const struct nopal_segment *segment);
+void nopal__channel_added(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_destination *destination);
+void nopal__channel_opened(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_destination *destination);
+void nopal__channel_heard(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_destination *destination);
+void nopal__channel_ended(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_destination *destination);
+void nopal__channel_nak(struct nopal_session *session,
+			const struct nopal_part *part,
+			const struct nopal_segment *segment);
+void nopal__channel_report(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   const struct nopal_segment *segment);
+void nopal__channel_remind(struct nopal_session *session,
+			   const struct nopal_part *part);
+
+/* channel_hearer.c */
+void nopal__channel_point(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  const struct nopal_segment *segment);
+enum nopal_verdict nopal__channel_data(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       struct nopal_segment *segment);
+void nopal__channel_top(struct nopal_session *session,
+			const struct nopal_part *part,
+			const struct nopal_segment *segment);
+void nopal__channel_ask(struct nopal_session *session,
+			const struct nopal_part *part);
+void nopal__channel_tell(struct nopal_session *session,
+			 const struct nopal_part *part);
+
+#endif

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel_speaker.c -- channel_repair at the one who speaks: who has what, and what is
+ * cast once more.
+ *
+ * Of each number that was cast the segment is kept until everybody has it.  A
+ * destination has a floor; what a report lifts it over has its fate.  Which numbers it
+ * had by the channel, and which by its own session, follows from ages: the age counts
+ * how often somebody began to hear, and is noted of a segment as it leaves.
+ */
+#include "channel_repair.h"
+
+enum {
+	SPEAKER_SMOOTH = 8,	  /* a new round trip weighs one in so many */
+	SPEAKER_FIRST_NUMBER = 1, /* 0: for one alone */
+};
+#define SPEAKER_REMIND_FIRST_NS	  (20 * NOPAL_MILLISECOND)
+#define SPEAKER_REMIND_LONGEST_NS (500 * NOPAL_MILLISECOND)
+#define SPEAKER_LEAST_RTT_NS	  NOPAL_MILLISECOND
+
+static struct channel_speaker *speaker_of(struct nopal_session *session,
+					  const struct nopal_part *part)
+{
+	struct channel_repair *self = nopal_state(session, part);
+
+	return &self->speaker;
+}
+
+/* ---------------------------------------------------------------- departures */
+
+/* Numbers count first departures: who opens meanwhile begins with the next. */
+void nopal__channel_sent(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+
+	if (segment->departures != 1 || nopal_is_for_one(session, segment))
+		return;
+	if (!self->next) {
+		self->next = SPEAKER_FIRST_NUMBER;
+		outstanding_begin(&self->cast, self->next);
+	}
+	if (self->order <= nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE))
+		self->order =
+			nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE) + 1;
+	nopal_set(segment, part, CHANNEL_REPAIR_NUMBER, self->next);
+	nopal_set(segment, part, CHANNEL_REPAIR_AGE, self->age);
+	self->left_ns = session->now_ns;
+	self->remind_ns = SPEAKER_REMIND_FIRST_NS;
+	if (outstanding_add(session, &self->cast, self->next++,
+			    segment->handle) < 0)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to keep track of a segment");
+	else if (!nopal_timer_running(session, part, CHANNEL_REPAIR_REMIND))
+		nopal_timer_start(session, part, CHANNEL_REPAIR_REMIND,
+				  session->now_ns + self->remind_ns);
+}
+
+/* A copy of it has its fate, or it is done without any. */
+void nopal__channel_counted(struct nopal_session *session,
+			    const struct nopal_part *part,
+			    const struct nopal_segment *segment)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+	uint64_t number = nopal_get(segment, part, CHANNEL_REPAIR_NUMBER);
+
+	if (!segment->copies && outstanding_is_open(&self->cast, number))
+		outstanding_take(&self->cast, number);
+}
+
+/* -------------------------------------------------------------- destinations */
+
+/* What is for one that joins: all that leaves from now on, but for the rest of a message
+ * that has begun. */
+void nopal__channel_added(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_destination *destination)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+
+	nopal_repair(destination)[CHANNEL_REPAIR_FIRST] =
+		self->next ? self->next : SPEAKER_FIRST_NUMBER;
+	nopal_repair(destination)[CHANNEL_REPAIR_ORDER] = self->order;
+}
+
+/* A control segment that begins with a number. */
+static struct nopal_segment *speaker_numbered(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      unsigned kind, uint32_t room,
+					      uint64_t number,
+					      struct nopal_writer *writer)
+{
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, kind, room, &writer->start);
+
+	if (!segment)
+		return NULL;
+	writer->at = writer->start;
+	writer->end = writer->start + room;
+	writer->full = false;
+	nopal_write(writer, number, CHANNEL_REPAIR_NUMBER_BYTES);
+	return segment;
+}
+
+void nopal__channel_opened(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_destination *destination)
+{
+	struct nopal_writer writer;
+	struct nopal_segment *point = speaker_numbered(
+		session, part, CHANNEL_REPAIR_POINT, CHANNEL_REPAIR_POINT_BYTES,
+		nopal_repair(destination)[CHANNEL_REPAIR_FIRST], &writer);
+
+	if (!point)
+		return;
+	nopal_write(&writer, nopal_repair(destination)[CHANNEL_REPAIR_ORDER],
+		    CHANNEL_REPAIR_NUMBER_BYTES);
+	nopal_set(point, part, CHANNEL_REPAIR_DESTINATION, destination->id);
+	nopal_control_send(session, point, CHANNEL_REPAIR_POINT_BYTES);
+}
+
+/* The segment of a number that the destination had by the channel and whose fate is
+ * open; NULL: there is none. */
+static struct nopal_segment *speaker_copy(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_destination *destination,
+					  uint64_t number)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+	struct nopal_segment *segment;
+
+	if (!outstanding_is_open(&self->cast, number))
+		return NULL;
+	segment = nopal_segment_find(session,
+				     outstanding_at(&self->cast, number));
+	return segment && nopal_get(segment, part, CHANNEL_REPAIR_AGE) >=
+				       nopal_repair(destination)
+					       [CHANNEL_REPAIR_SINCE]
+		       ? segment
+		       : NULL;
+}
+
+static uint64_t speaker_from(const struct channel_speaker *self,
+			     struct nopal_destination *destination)
+{
+	uint64_t floor = nopal_repair(destination)[CHANNEL_REPAIR_FLOOR];
+
+	return floor > self->cast.base ? floor : self->cast.base;
+}
+
+/* All that it had by the channel, up to before a number, has its fate. */
+static void speaker_settle(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_destination *destination, uint64_t end,
+			   enum nopal_fate fate)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+	uint64_t number = speaker_from(self, destination);
+
+	if (end > self->cast.end)
+		end = self->cast.end;
+	for (; number < end; number++) {
+		struct nopal_segment *segment =
+			speaker_copy(session, part, destination, number);
+
+		nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = number + 1;
+		if (segment)
+			nopal_copy_settle(session, segment, destination, fate);
+	}
+}
+
+/* What the channel did not bring it comes by its own session. */
+static void speaker_give(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_destination *destination)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+	uint32_t index = nopal_destination_find(session, destination->id);
+	uint64_t number = speaker_from(self, destination);
+
+	for (; number < self->cast.end; number++) {
+		struct nopal_segment *segment =
+			speaker_copy(session, part, destination, number);
+
+		if (segment)
+			nopal_copy_give(session, segment, index);
+	}
+	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->cast.end;
+}
+
+void nopal__channel_heard(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_destination *destination)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+
+	if (!destination->hears) {
+		speaker_give(session, part, destination);
+		return;
+	}
+	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->cast.base;
+	nopal_repair(destination)[CHANNEL_REPAIR_SINCE] = ++self->age;
+	nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
+}
+
+/* Nobody knows what it had of that. */
+void nopal__channel_ended(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_destination *destination)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+
+	if (destination->hears)
+		speaker_settle(session, part, destination, self->cast.end,
+			       NOPAL_UNKNOWN);
+}
+
+/* Whose message it is; NULL: of one that does not hear the channel. */
+static struct nopal_destination *
+speaker_whose(struct nopal_session *session, const struct nopal_part *part,
+	      const struct nopal_segment *segment)
+{
+	uint32_t index = nopal_destination_find(
+		session, nopal_get(segment, part, CHANNEL_REPAIR_DESTINATION));
+	struct nopal_destination *destination;
+
+	if (nopal_is_destination(session) ||
+	    index >= nopal_destination_count(session))
+		return NULL;
+	destination = nopal_destination_at(session, index);
+	return destination->hears ? destination : NULL;
+}
+
+/* ------------------------------------------------------------------- reports */
+
+/* A round trip: of what left once, its report, and not how long it waited there. */
+static void speaker_sample(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_destination *destination,
+			   uint64_t latest, int64_t delay_ns)
+{
+	const struct nopal_segment *segment =
+		latest ? speaker_copy(session, part, destination, latest)
+		       : NULL;
+	int64_t known = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT];
+	int64_t rtt_ns;
+
+	if (!segment || segment->departures != 1)
+		return;
+	rtt_ns = session->now_ns - segment->departed_ns - delay_ns;
+	if (rtt_ns <= 0)
+		return;
+	if (known)
+		rtt_ns = known + (rtt_ns - known) / SPEAKER_SMOOTH;
+	nopal_repair(destination)[CHANNEL_REPAIR_RTT] = (uint64_t)rtt_ns;
+}
+
+void nopal__channel_report(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   const struct nopal_segment *segment)
+{
+	struct nopal_destination *destination =
+		speaker_whose(session, part, segment);
+	struct nopal_reader reader = { .at = segment->body.bytes,
+				       .end = segment->body.bytes +
+					      segment->body.length };
+	uint64_t floor = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
+	uint64_t latest = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
+	uint64_t delay_us = nopal_read(&reader, CHANNEL_REPAIR_COUNT_BYTES);
+	struct nopal_channel_report report = {
+		.arrived = nopal_read(&reader, CHANNEL_REPAIR_COUNT_BYTES),
+		.missing = nopal_read(&reader, CHANNEL_REPAIR_COUNT_BYTES),
+		.destination = destination,
+	};
+
+	if (!destination || !nopal_read_complete(&reader))
+		return;
+	speaker_sample(session, part, destination, latest,
+		       (int64_t)delay_us * NOPAL_MICROSECOND);
+	if (floor > nopal_repair(destination)[CHANNEL_REPAIR_FLOOR])
+		nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
+	speaker_settle(session, part, destination, floor, NOPAL_ARRIVED);
+	report.rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT];
+	nopal_raise_CHANNEL_REPORT(session, &report);
+}
+
+/* ------------------------------------------------------------------- repairs */
+
+/* Tells all what is there and, where it is a nak's answer, what comes again. */
+static void speaker_top(struct nopal_session *session,
+			const struct nopal_part *part,
+			const struct nopal_body *ranges)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+	uint32_t room = nopal_control_limit(session, part, CHANNEL_REPAIR_TOP);
+	uint32_t length = CHANNEL_REPAIR_NUMBER_BYTES;
+	struct nopal_writer writer;
+	struct nopal_segment *top;
+
+	if (ranges && ranges->length <= room - length)
+		length += ranges->length;
+	top = speaker_numbered(session, part, CHANNEL_REPAIR_TOP, length,
+			       self->cast.end, &writer);
+	if (!top)
+		return;
+	if (length > CHANNEL_REPAIR_NUMBER_BYTES)
+		nopal_write_bytes(&writer, ranges->bytes, ranges->length);
+	nopal_control_cast(session, top, length);
+}
+
+enum speaker_repair {
+	SPEAKER_NOTHING,  /* the channel did not bring it there */
+	SPEAKER_REPAIRED, /* or it has just left */
+	SPEAKER_TOO_LATE, /* it is done, and never leaves again */
+};
+
+/* What is to be done for a number, and where it is to `leave`, doing it. */
+static enum speaker_repair speaker_repair(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_destination *destination,
+					  uint64_t number, bool leave)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+	struct nopal_segment *segment =
+		speaker_copy(session, part, destination, number);
+	int64_t rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT];
+
+	if (!segment)
+		return SPEAKER_NOTHING;
+	if (segment->done)
+		return SPEAKER_TOO_LATE;
+	if (rtt_ns < SPEAKER_LEAST_RTT_NS)
+		rtt_ns = SPEAKER_LEAST_RTT_NS;
+	if (leave && !segment->wanted &&
+	    session->now_ns - segment->departed_ns >= rtt_ns) {
+		self->lost += segment->departures > 1;
+		nopal_raise_SEGMENT_LOST(session, segment);
+		nopal_segment_resend(session, part, segment);
+	}
+	return SPEAKER_REPAIRED;
+}
+
+/* The most that is to be done for a number of [first, end). */
+static enum speaker_repair
+speaker_repair_range(struct nopal_session *session,
+		     const struct nopal_part *part,
+		     struct nopal_destination *destination,
+		     const struct channel_ranges *range, bool leave)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+	uint64_t number = speaker_from(self, destination), end = range->end;
+	enum speaker_repair most = SPEAKER_NOTHING;
+
+	if (number < range->first)
+		number = range->first;
+	if (end > self->cast.end)
+		end = self->cast.end;
+	for (; number < end && most < SPEAKER_TOO_LATE; number++) {
+		enum speaker_repair one = speaker_repair(
+			session, part, destination, number, leave);
+
+		if (one > most)
+			most = one;
+	}
+	return most;
+}
+
+/* The most for all that is asked for. */
+static enum speaker_repair
+speaker_repair_all(struct nopal_session *session, const struct nopal_part *part,
+		   struct nopal_destination *destination,
+		   const struct nopal_body *asked, bool leave)
+{
+	struct channel_ranges ranges = nopal__channel_ranges(
+		(struct nopal_reader){ .at = asked->bytes,
+				       .end = asked->bytes + asked->length });
+	enum speaker_repair most = SPEAKER_NOTHING;
+
+	while (most < SPEAKER_TOO_LATE && nopal__channel_next(&ranges)) {
+		enum speaker_repair one = speaker_repair_range(
+			session, part, destination, &ranges, leave);
+
+		if (one > most)
+			most = one;
+	}
+	return most;
+}
+
+/* All are told before the repairs come, so that who misses the same stays silent.
+ * Reports count numbers that are new: of lost repairs only naks tell. */
+static void speaker_answer(struct nopal_session *session,
+			   const struct nopal_part *part,
+			   struct nopal_destination *destination,
+			   const struct nopal_body *asked)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+	struct nopal_channel_report report = {
+		.destination = destination,
+		.rtt_ns =
+			(int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT],
+	};
+
+	speaker_top(session, part, asked);
+	self->lost = 0;
+	speaker_repair_all(session, part, destination, asked, true);
+	report.missing = self->lost;
+	if (self->lost)
+		nopal_raise_CHANNEL_REPORT(session, &report);
+}
+
+void nopal__channel_nak(struct nopal_session *session,
+			const struct nopal_part *part,
+			const struct nopal_segment *segment)
+{
+	struct nopal_destination *destination =
+		speaker_whose(session, part, segment);
+	enum speaker_repair most = SPEAKER_NOTHING;
+
+	if (destination)
+		most = speaker_repair_all(session, part, destination,
+					  &segment->body, false);
+	if (most == SPEAKER_TOO_LATE)
+		nopal_destination_hears(
+			session,
+			nopal_destination_find(session, destination->id),
+			false);
+	else if (most == SPEAKER_REPAIRED)
+		speaker_answer(session, part, destination, &segment->body);
+}
+
+/* ----------------------------------------------------------------- reminders */
+
+/* Whose floor does not move does not hear the channel any more, or its nak and report
+ * would have come. */
+static void speaker_look(struct nopal_session *session,
+			 const struct nopal_part *part, uint32_t index)
+{
+	const struct channel_repair_parameters *set = nopal_parameters(part);
+	struct channel_speaker *self = speaker_of(session, part);
+	struct nopal_destination *destination =
+		nopal_destination_at(session, index);
+	uint64_t *stays = &nopal_repair(destination)[CHANNEL_REPAIR_STAYS];
+
+	if (!destination->hears)
+		return;
+	if (speaker_from(self, destination) == self->cast.end)
+		*stays = 0;
+	else if (!*stays)
+		*stays = (uint64_t)session->now_ns;
+	else if (session->now_ns - (int64_t)*stays > set->patience_ns)
+		nopal_destination_hears(session, index, false);
+}
+
+void nopal__channel_remind(struct nopal_session *session,
+			   const struct nopal_part *part)
+{
+	struct channel_speaker *self = speaker_of(session, part);
+
+	for (uint32_t i = 0; i < nopal_destination_count(session); i++)
+		speaker_look(session, part, i);
+	if (self->cast.base == self->cast.end)
+		return;
+	if (session->now_ns - self->left_ns >= self->remind_ns) {
+		speaker_top(session, part, NULL);
+		self->remind_ns *= 2;
+		if (self->remind_ns > SPEAKER_REMIND_LONGEST_NS)
+			self->remind_ns = SPEAKER_REMIND_LONGEST_NS;
+	}
+	nopal_timer_start(session, part, CHANNEL_REPAIR_REMIND,
+			  session->now_ns + self->remind_ns);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * multicast -- what is for all leaves once, to a multicast address.
+ *
+ * Paper:     Bridges et al., CTP, ToN 2007, conclusion (multicast and groups are
+ *            among what is to come); RFC 1112.
+ * Differs:   each destination is a session of its own all the same: by that it
+ *            joins, asks and answers, and by that it gets everything until it has
+ *            been seen to hear the channel.  So a network without multicast, or
+ *            one that has it in parts, costs copies and nothing else.
+ * Needs:     destinations, fan_out, message_segments.
+ * Provides:  channel (exclusive).
+ * Excludes:  whole_messages, destination_choice.
+ * Handles:   DESTINATION_OPENED, SEND_SEGMENT, SEGMENT_FROM_NET.
+ * Raises:    DESTINATION_HEARS.
+ * Holds:     nothing.
+ * Wire:      channel (control): id of the channel 4, to who has opened; probe
+ *            (control): nothing, through the channel; heard (control): nothing, the
+ *            answer to a probe, by the session.
+ * Shares:    nothing.
+ * Parameters: group (default 239.77.0.1:9077): the multicast address and port;
+ *            hops (default 1): routers that it may pass, one more than between;
+ *            late (default join): who opens when something has left: join, it gets
+ *            what leaves from then on; refuse, its session ends;
+ *            probes (default 12): how often to try whether somebody hears, first
+ *            after 5 ms and then after twice as long each time.
+ *
+ * Both ends need the same address.  The id is random, so groups may share it.
+ */
+#include "microprotocol.h"
+
+struct multicast_parameters {
+	int64_t group, hops, late, probes;
+};
+
+enum { MULTICAST_JOIN, MULTICAST_REFUSE };		      /* late */
+enum { MULTICAST_CHANNEL, MULTICAST_PROBE, MULTICAST_HEARD }; /* kinds */
+enum { MULTICAST_TRY };					      /* timers */
+enum { MULTICAST_DESTINATION };				      /* attributes */
+enum { MULTICAST_ID_BYTES = 4 };
+
+#define MULTICAST_FIRST_NS (5 * NOPAL_MILLISECOND)
+
+struct multicast {
+	bool begun;    /* something for all has left */
+	uint8_t tries; /* since somebody opened */
+	bool joined;
+};
+
+/* A control segment without a body, or with the id of the channel. */
+static struct nopal_segment *multicast_new(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   unsigned kind, int64_t id)
+{
+	struct nopal_writer writer = { 0 };
+	struct nopal_segment *segment = nopal_control_new(
+		session, part, kind, MULTICAST_ID_BYTES, &writer.start);
+
+	if (!segment)
+		return NULL;
+	writer.at = writer.start;
+	writer.end = writer.start + MULTICAST_ID_BYTES;
+	nopal_write(&writer, (uint64_t)id, MULTICAST_ID_BYTES);
+	return segment;
+}
+
+/* ------------------------------------------------------------- who speaks */
+
+static bool multicast_somebody_is_deaf(const struct nopal_session *session)
+{
+	uint32_t count = nopal_destination_count(session);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct nopal_destination *one =
+			nopal_destination_at(session, i);
+
+		if (one->open && !one->hears && nopal_destination_takes(one))
+			return true;
+	}
+	return false;
+}
+
+static void multicast_when_try(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	const struct multicast_parameters *set = nopal_parameters(part);
+	struct multicast *self = nopal_state(session, part);
+	struct nopal_segment *probe;
+
+	if (self->tries >= set->probes || !multicast_somebody_is_deaf(session))
+		return;
+	probe = multicast_new(session, part, MULTICAST_PROBE, 0);
+	if (probe)
+		nopal_control_cast(session, probe, 0);
+	nopal_timer_start(session, part, MULTICAST_TRY,
+			  session->now_ns +
+				  (MULTICAST_FIRST_NS << self->tries++));
+}
+
+static enum nopal_verdict
+multicast_on_destination(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_destination *destination)
+{
+	const struct multicast_parameters *set = nopal_parameters(part);
+	struct multicast *self = nopal_state(session, part);
+	struct nopal_segment *tell;
+	int64_t id;
+
+	if (nopal_is_destination(session))
+		return NOPAL_CONTINUE;
+	if (self->begun && set->late == MULTICAST_REFUSE) {
+		nopal_destination_break(
+			session,
+			nopal_destination_find(session, destination->id),
+			NOPAL_REFUSED, "it came late, and the group has begun");
+		return NOPAL_CONTINUE;
+	}
+	id = nopal_channel_open(session, set->group, (unsigned)set->hops);
+	if (id < 0) /* no multicast here: copies it is */
+		return NOPAL_CONTINUE;
+	tell = multicast_new(session, part, MULTICAST_CHANNEL, id);
+	if (!tell)
+		return NOPAL_CONTINUE;
+	nopal_set(tell, part, MULTICAST_DESTINATION, destination->id);
+	nopal_control_send(session, tell, MULTICAST_ID_BYTES);
+	self->tries = 0;
+	nopal_timer_start(session, part, MULTICAST_TRY,
+			  session->now_ns + MULTICAST_FIRST_NS);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict multicast_on_send(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	struct multicast *self = nopal_state(session, part);
+
+	self->begun = self->begun || !nopal_is_for_one(session, segment);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict multicast_on_heard(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_segment *segment)
+{
+	uint32_t index = nopal_destination_find(
+		session, nopal_get(segment, part, MULTICAST_DESTINATION));
+
+	if (!nopal_is_destination(session) &&
+	    index < nopal_destination_count(session))
+		nopal_destination_hears(session, index, true);
+	return NOPAL_CONTINUE;
+}
+
+/* -------------------------------------------------------------- who hears */
+
+static enum nopal_verdict multicast_on_channel(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_segment *segment)
+{
+	const struct multicast_parameters *set = nopal_parameters(part);
+	struct multicast *self = nopal_state(session, part);
+	struct nopal_reader reader = { .at = segment->body.bytes,
+				       .end = segment->body.bytes +
+					      segment->body.length };
+	uint32_t id = (uint32_t)nopal_read(&reader, MULTICAST_ID_BYTES);
+
+	if (nopal_read_complete(&reader) && nopal_is_destination(session))
+		self->joined = nopal_channel_join(session, set->group, id) == 0;
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict multicast_on_probe(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_segment *segment)
+{
+	const struct multicast *self = nopal_state(session, part);
+	struct nopal_segment *heard;
+
+	if (!self->joined || segment->path != NOPAL_PATH_CHANNEL)
+		return NOPAL_CONTINUE;
+	heard = multicast_new(session, part, MULTICAST_HEARD, 0);
+	if (heard)
+		nopal_control_send(session, heard, 0);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_parameter multicast_table[] = {
+	{ .name = "group",
+	  .unit = NOPAL_ADDRESS,
+	  .offset = offsetof(struct multicast_parameters, group),
+	  .initial = "239.77.0.1:9077",
+	  .least = "224.0.0.0:1",
+	  .most = "239.255.255.255:65535",
+	  .wire = true,
+	  .doc = "the multicast address and port" },
+	{ .name = "hops",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct multicast_parameters, hops),
+	  .initial = "1",
+	  .least = "1",
+	  .most = "255",
+	  .doc = "routers that it may pass, one more than between" },
+	{ .name = "late",
+	  .unit = NOPAL_WORD,
+	  .offset = offsetof(struct multicast_parameters, late),
+	  .initial = "join",
+	  .choices = "join|refuse",
+	  .doc = "who opens when something has left: it gets what leaves from "
+		 "then on, or its session ends" },
+	{ .name = "probes",
+	  .unit = NOPAL_COUNT,
+	  .offset = offsetof(struct multicast_parameters, probes),
+	  .initial = "12",
+	  .least = "1",
+	  .most = "20",
+	  .doc = "how often to try whether somebody hears" },
+	{ 0 },
+};
+
+static const struct nopal_kind multicast_kinds[] = {
+	[MULTICAST_CHANNEL] = { "channel", NOPAL_KIND_CONTROL,
+				"which channel is the group's", 0 },
+	[MULTICAST_PROBE] = { "probe", NOPAL_KIND_CONTROL, "who hears this?",
+			      0 },
+	[MULTICAST_HEARD] = { "heard", NOPAL_KIND_CONTROL, "I do", 0 },
+	{ 0 },
+};
+
+static const struct nopal_binding multicast_bindings[] = {
+	NOPAL_ON(DESTINATION_OPENED, multicast_on_destination),
+	NOPAL_ON(SEND_SEGMENT, multicast_on_send),
+	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_channel,
+		 .kinds = NOPAL_OWN_KIND + MULTICAST_CHANNEL),
+	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_probe,
+		 .kinds = NOPAL_OWN_KIND + MULTICAST_PROBE),
+	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_heard,
+		 .kinds = NOPAL_OWN_KIND + MULTICAST_HEARD),
+	{ 0 },
+};
+
+static const struct nopal_relation multicast_needs[] = {
+	{ "destinations", "they join by sessions of their own" },
+	{ "fan_out", "somebody must count those that have a message" },
+	{ "message_segments", "a message must fit the datagrams of all" },
+	{ 0 },
+};
+
+static const struct nopal_relation multicast_excludes[] = {
+	{ "whole_messages", "a datagram takes no more than its network does",
+	  NULL },
+	{ "destination_choice", "what is for all is not for a choice of them",
+	  NULL },
+	{ 0 },
+};
+
+const struct nopal_microprotocol nopal_multicast = {
+	.abi = NOPAL_ABI,
+	.name = "multicast",
+	.family = "group",
+	.summary = "what is for all leaves once, to a multicast address",
+	.many = true,
+	.provides = (const struct nopal_role[]){ { "channel", true }, { 0 } },
+	.needs = multicast_needs,
+	.excludes = multicast_excludes,
+	.parameters_size = sizeof(struct multicast_parameters),
+	.parameters = multicast_table,
+	.attributes =
+		(const struct nopal_attribute[]){
+			[MULTICAST_DESTINATION] = { .name = "destination",
+						    .access = NOPAL_PROPERTY,
+						    .doc = "for this one "
+							   "alone; arriving: "
+							   "from whom" },
+			{ 0 } },
+	.kinds = multicast_kinds,
+	.timers =
+		(const struct nopal_timer[]){
+			[MULTICAST_TRY] = { "try", multicast_when_try },
+			{ 0 } },
+	.bindings = multicast_bindings,
+	.raises = (const char *const[]){ "DESTINATION_HEARS", NULL },
+	.state_size = sizeof(struct multicast),
+};

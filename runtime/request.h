@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request.h -- requests to open, before there is a session: of handshake.c and foreign.c.
+ */
+#ifndef NOPAL_REQUEST_H
+#define NOPAL_REQUEST_H
+
+#include "session.h"
+
+/* What nopal_request.private points to. */
+struct request_context {
+	const struct nopal_endpoint *endpoint;
+	const struct nopal_address *from;
+};
+
+/* A session for what asks, without more ado; NULL: there is no room. */
+struct nopal_core *
+nopal__accept_at_once(struct nopal_endpoint *endpoint,
+		      const struct nopal_listener_entry *entry,
+		      const struct nopal_request *request);
+
+#endif

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/* What the channel loses is repaired, by few naks, and every copy has one fate. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "many.h"
+
+static struct many many;
+
+#define ALL "fan_out {}"
+
+static void begin(const char *config, uint32_t count, const char *link)
+{
+	many_open(&many, config, count, "delay 5ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), count);
+	for (uint32_t i = 0; i < count; i++)
+		many_link(&many, i, link);
+}
+
+/* Messages of so many bytes, one every 2 ms. */
+static void talk(uint32_t count, size_t bytes)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(many_send_bytes(&many, bytes, 0), 0);
+		many_run(&many, 2 * NOPAL_MILLISECOND);
+	}
+}
+
+static void all_have_all(void)
+{
+	for (uint32_t i = 0; i < many.count; i++)
+		assert_true(many_has(&many, i, 0, many.sent));
+}
+
+static uint32_t had_it[MANY_MESSAGES];
+
+static void note_who_has_it(struct many *all, uint32_t message)
+{
+	had_it[message] = 0;
+	for (uint32_t i = 0; i < all->count; i++)
+		had_it[message] += all->end[i].seen[message];
+}
+
+/* ------------------------------------------------------------------- losses */
+
+static void check_losses(const char *link, uint64_t seed)
+{
+	many_open(&many, MANY_CHANNEL("", "", ALL), 5, "delay 5ms", seed);
+	many_run(&many, NOPAL_SECOND);
+	for (uint32_t i = 0; i < 5; i++)
+		many_link(&many, i, link);
+	talk(200, 5000);
+	many_run(&many, 20 * NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 200);
+	assert_int_equal(many_hearing(&many), 5);
+	assert_true(many_sum(&many, "channel_naks") > 0);
+	many_close(&many);
+}
+
+static void test_losses_are_repaired(void **state)
+{
+	static const char *const links[] = {
+		"fwd: delay 5ms loss 1% rev: delay 5ms",
+		"fwd: delay 5ms loss 5% rev: delay 5ms",
+		"delay 5ms loss 10%",
+		"delay 5ms loss 20%",
+		"delay 5ms 4ms loss 5% duplicate 10% reorder 20%",
+		"delay 5ms loss gemodel 3% 30%",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		for (uint64_t seed = 1; seed <= 3; seed++)
+			check_losses(links[i], seed);
+}
+
+/* Nothing comes after the last: what is missing of it is heard of all the same. */
+static void test_the_last_one_is_repaired(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "", ALL), 3, "delay 5ms");
+	many_deafen(&many, 1, true);
+	talk(1, 100);
+	many_deafen(&many, 1, false);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(many_hearing(&many), 3);
+	many_close(&many);
+}
+
+/* Without losses nobody asks, and no number leaves twice. */
+static void test_nobody_asks_for_what_is_there(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "", ALL), 5, "delay 5ms");
+	talk(100, 100);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(nopal_session_counters(many.group)->departures, 100);
+	assert_int_equal(many_sum(&many, "channel_naks"), 0);
+	many_close(&many);
+}
+
+/* A repair is for all that miss it: each lost number leaves once more. */
+static void test_one_repair_for_all(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "backoff = 100ms", ALL), 10, "delay 2ms");
+	talk(10, 100);
+	for (uint32_t i = 0; i < 10; i++)
+		many_deafen(&many, i, true);
+	talk(1, 100);
+	for (uint32_t i = 0; i < 10; i++)
+		many_deafen(&many, i, false);
+	talk(10, 100);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(nopal_session_counters(many.group)->departures, 22);
+	many_close(&many);
+}
+
+/* -------------------------------------------------------------- suppression */
+
+/* Behind the bottleneck that lost it all miss the same: few ask. */
+static void test_of_fifty_few_ask(void **state)
+{
+	enum { HEARERS = 50, LOSSES = 40 };
+	int64_t naks, suppressed;
+
+	(void)state;
+	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL),
+			   HEARERS, "", "delay 2ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), HEARERS);
+	for (int i = 0; i < LOSSES; i++) {
+		talk(1, 100);
+		many_deafen(&many, 0, true); /* the bottleneck */
+		talk(1, 100);
+		many_deafen(&many, 0, false);
+		talk(1, 100);
+		many_run(&many, NOPAL_SECOND);
+	}
+	all_have_all();
+	naks = many_sum(&many, "channel_naks");
+	suppressed = many_sum(&many, "channel_naks_suppressed");
+	print_message("%d losses at %d hearers: %d naks, %d suppressed\n",
+		      LOSSES, HEARERS, (int)naks, (int)suppressed);
+	assert_in_range(naks, LOSSES, 3 * LOSSES);
+	assert_int_equal(naks + suppressed, LOSSES * HEARERS);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	many_close(&many);
+}
+
+static void test_losses_upstream_of_all(void **state)
+{
+	enum { HEARERS = 50 };
+
+	(void)state;
+	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL),
+			   HEARERS, "", "delay 2ms loss 5%", 1);
+	many_run(&many, 5 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), HEARERS);
+	talk(400, 1000); /* some 20 are lost */
+	many_run(&many, 20 * NOPAL_SECOND);
+	all_have_all();
+	assert_in_range(many_sum(&many, "channel_naks"), 1, 100);
+	assert_int_equal(many_hearing(&many), HEARERS);
+	many_close(&many);
+}
+
+/* -------------------------------------------------------------- redundancy */
+
+/* Of a block of 16, so many are lost on all ways; two can be made up for. */
+static void check_blocks(uint32_t lost, bool asks)
+{
+	many_open(&many,
+		  MANY_CHANNEL("", "",
+			       ALL " forward_error_correction { k = 16 n = "
+				   "18 code = cauchy flush = 1s }"),
+		  3, "delay 5ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 3);
+	for (uint32_t block = 0; block < 20; block++) {
+		for (uint32_t i = 0; i < 16; i++) {
+			for (uint32_t h = 0; h < 3; h++)
+				many_deafen(&many, h, i > h && i <= h + lost);
+			assert_int_equal(many_send_bytes(&many, 500, 0), 0);
+		}
+		many_run(&many, 100 * NOPAL_MILLISECOND);
+	}
+	many_run(&many, 5 * NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(many_sum(&many, "channel_naks") > 0, asks);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	many_close(&many);
+}
+
+static void test_parity_saves_naks(void **state)
+{
+	(void)state;
+	check_blocks(1, false);
+	check_blocks(2, false);
+	check_blocks(3, true);
+}
+
+/* However much waits to leave, the parity of what has left is not behind it. */
+static void test_parity_comes_in_time(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "backoff = 100ms",
+			   ALL " rate_cc {} slowest_receiver { initial = "
+			       "10Mbit least = 10Mbit most = 10Mbit } "
+			       "forward_error_correction { k = 16 n = 20 code "
+			       "= cauchy flush = 20ms }"),
+	      5, "fwd: delay 5ms loss 1% rev: delay 5ms");
+	for (int i = 0; i < 300; i++)
+		assert_int_equal(many_send_bytes(&many, 5000, 0), 0);
+	many_run(&many, 20 * NOPAL_SECOND);
+	all_have_all();
+	print_message("1200 segments, 1 %% lost at each of 5: %d naks\n",
+		      (int)many_sum(&many, "channel_naks"));
+	assert_true(many_sum(&many, "channel_naks") < 12);
+	many_close(&many);
+}
+
+/* ------------------------------------------------------ those that fall out */
+
+static void test_whose_channel_is_cut_gets_the_rest_by_its_session(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 4,
+	      "delay 5ms loss 1%");
+	talk(50, 5000);
+	many_deafen(&many, 2, true);
+	talk(50, 5000);
+	assert_int_equal(many_hearing(&many), 4); /* it may come again */
+	many_run(&many, 2 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 3);
+	talk(50, 5000);
+	many_run(&many, 10 * NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(many_hearing(&many), 3);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	many_close(&many);
+}
+
+/* Shorter than patience: it stays. */
+static void test_an_outage_of_the_channel(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "patience = 2s", ALL), 4, "delay 5ms");
+	talk(50, 5000);
+	many_deafen(&many, 2, true);
+	talk(200, 5000);
+	many_deafen(&many, 2, false);
+	talk(50, 5000);
+	many_run(&many, 10 * NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(many_hearing(&many), 4);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	many_close(&many);
+}
+
+/* It moved away, and when somebody opens it is found to hear again. */
+static void test_back_to_the_channel(void **state)
+{
+	(void)state;
+	many_prepare(&many, MANY_CHANNEL("", "patience = 300ms", ALL), 3,
+		     "delay 5ms", 1);
+	assert_true(many_add(&many, 0) > 0 && many_add(&many, 1) > 0);
+	many_run(&many, NOPAL_SECOND);
+	talk(50, 5000);
+	many_deafen(&many, 1, true);
+	talk(400, 5000);
+	assert_int_equal(many_hearing(&many), 1);
+	many_deafen(&many, 1, false);
+	assert_true(many_add(&many, 2) > 0);
+	talk(100, 5000);
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 3);
+	assert_true(many_has(&many, 0, 0, many.sent));
+	assert_true(many_has(&many, 1, 0, many.sent));
+	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+	many_close(&many);
+}
+
+static void test_one_that_dies(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "", ALL), 4, "delay 5ms loss 1%");
+	talk(50, 5000);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 50);
+	many_cut(&many, 3);
+	talk(50, 5000);
+	many_run(&many, 100 * NOPAL_SECOND);
+	assert_int_equal(many.end[3].ended, 1);
+	talk(50, 5000);
+	many_run(&many, 5 * NOPAL_SECOND);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(many_has(&many, i, 0, 150));
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 100);
+	assert_int_equal(many.fates[NOPAL_UNKNOWN], 50);
+	many_close(&many);
+}
+
+/* Its application ends its session: what it had of the channel nobody can say. */
+static void test_one_that_aborts(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "", ALL), 3, "delay 5ms");
+	talk(1, 100);
+	nopal_session_abort(many.end[2].session, "enough");
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.end[2].ended, 1);
+	assert_int_equal(many.fates[NOPAL_UNKNOWN], 1);
+	talk(5, 100);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 5);
+	many_close(&many);
+}
+
+/* Nobody waits for who was removed, from that moment on. */
+static void check_removed(bool at_once)
+{
+	begin(MANY_CHANNEL("", "", ALL), 4, "delay 5ms");
+	many_link(&many, 3, "fwd: delay 5ms rev: loss 100%");
+	talk(20, 5000);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 0);
+	assert_int_equal(nopal_destination_remove(
+				 many.group, (uint32_t)many.end[3].id, at_once),
+			 0);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	talk(20, 5000);
+	many_run(&many, 100 * NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 40);
+	assert_int_equal(many.end[3].ended, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(many_has(&many, i, 0, 40));
+	/* as long as it has not heard of its end it may hear what others get */
+	assert_true(
+		many_has(&many, 3, 0, at_once ? 20 : many.end[3].delivered));
+	assert_true(many.end[3].delivered >= 20);
+	many_close(&many);
+}
+
+static void test_removed(void **state)
+{
+	(void)state;
+	check_removed(true);
+	check_removed(false);
+}
+
+/* In good order it gets what left for it before, whatever the channel lost. */
+static void test_removed_in_good_order_it_gets_what_was_for_it(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "", ALL), 3, "delay 5ms");
+	many_deafen(&many, 2, true);
+	talk(20, 5000);
+	assert_int_equal(nopal_destination_remove(
+				 many.group, (uint32_t)many.end[2].id, false),
+			 0);
+	talk(20, 5000);
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many.end[2].ended, 1);
+	assert_true(many_has(&many, 2, 0, 20));
+	assert_true(many_has(&many, 0, 0, 40));
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 40);
+	many_close(&many);
+}
+
+/* So much waits for one at its own session that it gets no copies: what it hears it
+ * has all the same, and its fate counts. */
+static void test_one_that_is_paused_hears(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "", "fan_out { backlog = 20kB slow = skip }"), 3,
+	      "delay 5ms");
+	many_link(&many, 1, "rate 200kbit delay 5ms");
+	many.on_fate = note_who_has_it;
+	many_send_bytes(&many, 100000, (uint64_t)many.end[1].id);
+	many_run(&many, 100 * NOPAL_MILLISECOND);
+	talk(20, 100);
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 3);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 21);
+	assert_true(many_has(&many, 0, 1, 21) && many_has(&many, 2, 1, 21));
+	for (uint32_t m = 1; m < 21; m++)
+		assert_int_equal(had_it[m], 3);
+	many_close(&many);
+}
+
+/* It is on its way out, and says that it hears: nobody counts on it. */
+static void test_one_that_is_removed_says_that_it_hears(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms");
+	many_link(&many, 1, "fwd: delay 5ms rev: delay 5ms loss 100%");
+	assert_int_equal(nopal_destination_remove(
+				 many.group, (uint32_t)many.end[1].id, false),
+			 0);
+	nopal_destination_hears(
+		&nopal__bottom(nopal__core(many.group))->session, 1, true);
+	assert_int_equal(many_hearing(&many), 2);
+	talk(100, 100);
+	many_run(&many, 20 * NOPAL_SECOND);
+	assert_true(many_has(&many, 0, 0, 100) && many_has(&many, 2, 0, 100));
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 100);
+	many_close(&many);
+}
+
+/* ---------------------------------------------------------------- so many */
+
+/* The fate is told when so many have it; the others get it all the same. */
+static void check_so_many(const char *config, uint32_t needed,
+			  const char *losses)
+{
+	static const char *const rays[] = { "delay 5ms", "delay 100ms",
+					    "delay 400ms", "delay 1600ms" };
+	char ray[64];
+
+	many_prepare(&many, config, 4, rays[0], 1);
+	many.on_fate = note_who_has_it;
+	for (uint32_t i = 0; i < 4; i++) {
+		many_link(&many, i, rays[i]);
+		assert_true(many_add(&many, i) > 0);
+	}
+	many_run(&many, 20 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		snprintf(ray, sizeof(ray), "%s %s", rays[i], losses);
+		many_link(&many, i, ray);
+	}
+	for (int i = 0; i < 20; i++) {
+		many_send_bytes(&many, 3000, 0);
+		many_run(&many, 2 * NOPAL_SECOND);
+	}
+	many_run(&many, 60 * NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	for (int i = 0; i < 20; i++)
+		if (*losses)
+			assert_true(had_it[i] >= needed);
+		else
+			assert_int_equal(had_it[i], needed);
+	many_close(&many);
+}
+
+static void test_so_many_have_it(void **state)
+{
+	static const char *const losses[] = { "", "loss 3%" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		check_so_many(MANY_CHANNEL("", "patience = 60s",
+					   "fan_out { acks = 1 }"),
+			      1, losses[i]);
+		check_so_many(MANY_CHANNEL("", "patience = 60s",
+					   "fan_out { acks = 2 }"),
+			      2, losses[i]);
+		check_so_many(MANY_CHANNEL("", "patience = 60s", "fan_out {}"),
+			      4, losses[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_losses_are_repaired),
+		cmocka_unit_test(test_the_last_one_is_repaired),
+		cmocka_unit_test(test_nobody_asks_for_what_is_there),
+		cmocka_unit_test(test_one_repair_for_all),
+		cmocka_unit_test(test_of_fifty_few_ask),
+		cmocka_unit_test(test_losses_upstream_of_all),
+		cmocka_unit_test(test_parity_saves_naks),
+		cmocka_unit_test(test_parity_comes_in_time),
+		cmocka_unit_test(
+			test_whose_channel_is_cut_gets_the_rest_by_its_session),
+		cmocka_unit_test(test_an_outage_of_the_channel),
+		cmocka_unit_test(test_back_to_the_channel),
+		cmocka_unit_test(test_one_that_dies),
+		cmocka_unit_test(test_one_that_aborts),
+		cmocka_unit_test(test_removed),
+		cmocka_unit_test(
+			test_removed_in_good_order_it_gets_what_was_for_it),
+		cmocka_unit_test(test_one_that_is_paused_hears),
+		cmocka_unit_test(test_one_that_is_removed_says_that_it_hears),
+		cmocka_unit_test(test_so_many_have_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* Who hears the channel, who is served without it, and who comes late. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "many.h"
+
+static struct many many;
+
+#define ALL "fan_out {}"
+#define AT_A_RATE                                                              \
+	ALL " rate_cc {} slowest_receiver { initial = 1Mbit most = 1Mbit }"
+
+static void begin(const char *config, uint32_t count, const char *link)
+{
+	many_open(&many, config, count, link, 1);
+	many_run(&many, NOPAL_SECOND);
+}
+
+static void send_some(uint32_t count, size_t bytes)
+{
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(many_send_bytes(&many, bytes, 0), 0);
+}
+
+static void all_have(uint32_t from, uint32_t end)
+{
+	for (uint32_t i = 0; i < many.count; i++)
+		assert_true(many_has(&many, i, from, end));
+}
+
+/* ------------------------------------------------------------ who hears it */
+
+static void check_departures(uint32_t count)
+{
+	begin(MANY_CHANNEL("", "report = 1ms", ALL), count, "delay 1ms");
+	assert_int_equal(many_hearing(&many), count);
+	many_watch(&many);
+	send_some(10, 5000); /* four segments each */
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.casts, 40);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 10);
+	all_have(0, 10);
+	many_close(&many);
+}
+
+static void test_one_departure_however_many_hear(void **state)
+{
+	(void)state;
+	check_departures(1);
+	check_departures(7);
+	check_departures(40);
+}
+
+/* Sent before anybody was open, when nobody is known to hear, and when all are. */
+static void test_nothing_gets_lost_as_they_begin_to_hear(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_CHANNEL("", "", ALL), 5, "delay 10ms 5ms", 1);
+	for (int i = 0; i < 60; i++) {
+		send_some(1, 3000);
+		many_run(&many, 3 * NOPAL_MILLISECOND);
+	}
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 5);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 60);
+	all_have(0, 60);
+	many_close(&many);
+}
+
+static void test_who_does_not_hear_gets_copies(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_CHANNEL("", "report = 1ms", ALL), 4, "delay 1ms",
+		  1);
+	many_deafen(&many, 2, true);
+	many_run(&many, 60 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 3);
+	many_watch(&many);
+	send_some(10, 5000);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.casts, 40);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 10);
+	all_have(0, 10);
+	many_close(&many);
+}
+
+/* ------------------------------------------------------------------ probes */
+
+static void check_probes(const char *config, uint32_t deaf, uint64_t probes)
+{
+	many_open(&many, config, 3, "delay 1ms", 1);
+	many_watch(&many);
+	for (uint32_t i = 0; i < deaf; i++)
+		many_deafen(&many, i, true);
+	many_run(&many, 100 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 3 - deaf);
+	assert_int_equal(many.casts, probes);
+	many_close(&many);
+}
+
+static void test_probes_end_when_all_hear_or_none_will(void **state)
+{
+	(void)state;
+	check_probes(MANY_CHANNEL("", "", ALL), 0, 1);
+	check_probes(MANY_CHANNEL("", "", ALL), 1, 12);
+	check_probes(MANY_CHANNEL("", "", ALL), 3, 12);
+	check_probes(MANY_CHANNEL("probes = 1", "", ALL), 3, 1);
+	check_probes(MANY_CHANNEL("probes = 5", "", ALL), 3, 5);
+}
+
+static void test_who_can_hear_later_does(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_CHANNEL("", "", ALL), 3, "delay 10ms", 1);
+	many_deafen(&many, 0, true);
+	for (int i = 0; i < 100; i++) {
+		if (i == 50)
+			many_deafen(&many, 0, false);
+		send_some(1, 2000);
+		many_run(&many, 20 * NOPAL_MILLISECOND);
+		if (i == 40)
+			assert_int_equal(many_hearing(&many), 2);
+	}
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 3);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 100);
+	all_have(0, 100);
+	many_close(&many);
+}
+
+/* Another one opens, and probes begin again: so one that was deaf is asked, too. */
+static void test_who_opens_later_is_probed(void **state)
+{
+	(void)state;
+	many_prepare(&many, MANY_CHANNEL("probes = 2", "", ALL), 2,
+		     "delay 10ms", 1);
+	many_deafen(&many, 0, true);
+	assert_true(many_add(&many, 0) > 0);
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 0);
+	many_deafen(&many, 0, false);
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 0);
+	assert_true(many_add(&many, 1) > 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 2);
+	send_some(5, 2000);
+	many_run(&many, NOPAL_SECOND);
+	all_have(0, 5);
+	many_close(&many);
+}
+
+/* -------------------------------------------------------------------- late */
+
+/* In the midst of a message: it gets the next ones, and whole. */
+static void test_late_is_from_then_on(void **state)
+{
+	uint32_t from;
+
+	(void)state;
+	many_prepare(&many, MANY_CHANNEL("", "", AT_A_RATE), 3, "delay 10ms",
+		     1);
+	assert_true(many_add(&many, 0) > 0 && many_add(&many, 1) > 0);
+	many_run(&many, NOPAL_SECOND);
+	send_some(40, 20000); /* 160 ms each */
+	many_run(&many, 2030 * NOPAL_MILLISECOND);
+	assert_true(many_add(&many, 2) > 0);
+	many_run(&many, 20 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 3);
+	assert_true(many_has(&many, 0, 0, 40) && many_has(&many, 1, 0, 40));
+	from = 40 - many.end[2].delivered;
+	assert_in_range(from, 12, 14);
+	assert_true(many_has(&many, 2, from, 40));
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 40);
+	many_close(&many);
+}
+
+static void test_late_is_refused(void **state)
+{
+	(void)state;
+	many_prepare(&many, MANY_CHANNEL("late = refuse", "", ALL), 3,
+		     "delay 10ms", 1);
+	assert_true(many_add(&many, 0) > 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_true(many_add(&many, 1) > 0); /* nothing has left yet */
+	many_run(&many, NOPAL_SECOND);
+	send_some(1, 5000);
+	many_run(&many, NOPAL_SECOND);
+	assert_true(many_add(&many, 2) > 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.end[2].ended, 1);
+	assert_int_equal(many.end[2].end, NOPAL_REFUSED);
+	assert_null(many.end[2].session);
+	send_some(4, 5000);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 5);
+	assert_true(many_has(&many, 0, 0, 5) && many_has(&many, 1, 0, 5));
+	assert_int_equal(many.end[2].delivered, 0);
+	many_close(&many);
+}
+
+/* What is for one alone begins nothing. */
+static void test_what_is_for_one_does_not_begin_the_group(void **state)
+{
+	(void)state;
+	many_prepare(&many, MANY_CHANNEL("late = refuse", "", ALL), 2,
+		     "delay 10ms", 1);
+	assert_true(many_add(&many, 0) > 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_send_bytes(&many, 5000, 1), 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_true(many_add(&many, 1) > 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 2);
+	many_close(&many);
+}
+
+/* -------------------------------------------------- to one alone, and back */
+
+static void test_to_one_alone_and_back(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "", ALL), 3, "delay 10ms 3ms loss 5%");
+	many.echo = true;
+	many_watch(&many);
+	for (uint32_t i = 0; i < 10; i++) {
+		assert_int_equal(many_send_bytes(&many, 9000, 2), 0);
+		many_run(&many, NOPAL_SECOND);
+	}
+	assert_int_equal(many.casts, 0);
+	assert_true(many_has(&many, 1, 0, 10));
+	assert_int_equal(many.end[0].delivered + many.end[2].delivered, 0);
+	assert_int_equal(many.answers, 10);
+	assert_int_equal(many.answer_from, 2);
+	send_some(10, 9000);
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many.answers, 40);
+	assert_int_equal(many.answers_wrong, 0);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 20);
+	assert_true(many_has(&many, 1, 0, 20));
+	assert_true(many_has(&many, 0, 10, 20));
+	many_close(&many);
+}
+
+static int send_urgent(size_t bytes)
+{
+	static char text[MANY_LONGEST];
+	const struct nopal_property urgent = {
+		nopal_property(many.plan, "urgent"), 1
+	};
+	uint32_t number = many.sent++;
+
+	many_write(number, text, bytes);
+	many.length[number] = bytes;
+	return nopal_send_with(many.group, text, bytes, number, &urgent, 1);
+}
+
+/* It is for all, and so it takes its turn. */
+static void test_an_urgent_message(void **state)
+{
+	(void)state;
+	begin(MANY_CHANNEL("", "", AT_A_RATE), 3, "delay 10ms loss 3%");
+	send_some(10, 20000);
+	many_run(&many, 200 * NOPAL_MILLISECOND);
+	assert_int_equal(send_urgent(5000), 0);
+	many_run(&many, 20 * NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 11);
+	all_have(0, 11);
+	many_close(&many);
+}
+
+/* What it has overtaken leaves later, and so is for one that joined meanwhile. */
+static void test_an_urgent_message_and_one_that_is_late(void **state)
+{
+	uint32_t from;
+
+	(void)state;
+	many_prepare(&many, MANY_CHANNEL("", "", AT_A_RATE), 2, "delay 10ms",
+		     1);
+	assert_true(many_add(&many, 0) > 0);
+	many_run(&many, NOPAL_SECOND);
+	send_some(10, 20000);
+	many_run(&many, 200 * NOPAL_MILLISECOND);
+	assert_int_equal(send_urgent(5000), 0);
+	many_run(&many, 200 * NOPAL_MILLISECOND);
+	assert_true(many_add(&many, 1) > 0);
+	many_run(&many, 20 * NOPAL_SECOND);
+	assert_true(many_has(&many, 0, 0, 11));
+	for (from = 0; from < 10 && !many.end[1].seen[from]; from++)
+		continue;
+	assert_in_range(from, 2, 4);
+	for (; from < 10; from++)
+		assert_int_equal(many.end[1].seen[from], 1);
+	assert_int_equal(many.end[1].wrong + many.end[1].late, 0);
+	many_close(&many);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_departure_however_many_hear),
+		cmocka_unit_test(test_nothing_gets_lost_as_they_begin_to_hear),
+		cmocka_unit_test(test_who_does_not_hear_gets_copies),
+		cmocka_unit_test(test_probes_end_when_all_hear_or_none_will),
+		cmocka_unit_test(test_who_can_hear_later_does),
+		cmocka_unit_test(test_who_opens_later_is_probed),
+		cmocka_unit_test(test_late_is_from_then_on),
+		cmocka_unit_test(test_late_is_refused),
+		cmocka_unit_test(test_what_is_for_one_does_not_begin_the_group),
+		cmocka_unit_test(test_to_one_alone_and_back),
+		cmocka_unit_test(test_an_urgent_message),
+		cmocka_unit_test(test_an_urgent_message_and_one_that_is_late),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

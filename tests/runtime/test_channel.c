@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: MIT */
+/* The channel of a group: one datagram for all, and only for those it is for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "many.h"
+
+static struct many many;
+
+#define PLAIN MANY_CHANNEL("", "report = 1ms", "fan_out {}")
+
+enum { GROUP_PORT = 9077, UDP_MOST = 1472 };
+
+static struct nopal_address group_address(void)
+{
+	struct nopal_address address;
+
+	assert_int_equal(nopal_address_parse("239.77.0.1:9077", &address, NULL),
+			 0);
+	return address;
+}
+
+static void begin(const char *config, uint32_t count, const char *link)
+{
+	many_open(&many, config, count, link, 1);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), count);
+}
+
+static void send_some(uint32_t count, size_t bytes)
+{
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(many_send_bytes(&many, bytes, 0), 0);
+}
+
+static void all_have_all(void)
+{
+	for (uint32_t i = 0; i < many.count; i++)
+		assert_true(many_has(&many, i, 0, many.sent));
+	assert_int_equal(many.fates[NOPAL_ARRIVED], many.sent);
+}
+
+/* --------------------------------------------------------- one datagram for all */
+
+/* What left for the group's address. */
+static struct casts {
+	uint64_t count, strange;
+	uint8_t last[2048];
+	size_t length;
+} casts;
+
+static void note_cast(void *user, int64_t now_ns,
+		      const struct nopal_address *from,
+		      const struct nopal_address *to, const uint8_t *bytes,
+		      size_t length)
+{
+	struct nopal_address group = group_address(), sender;
+
+	(void)user, (void)now_ns;
+	if (!nopal__is_multicast(to))
+		return;
+	nopal_sim_address(0, MANY_PORT, &sender);
+	casts.count++;
+	casts.strange += !nopal_address_equal(to, &group) ||
+			 !nopal_address_equal(from, &sender) ||
+			 length > UDP_MOST;
+	casts.length = length;
+	memcpy(casts.last, bytes, length);
+}
+
+static void test_one_datagram_a_segment(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	begin(PLAIN, 6, "delay 1ms");
+	memset(&casts, 0, sizeof(casts));
+	nopal_sim_tap(many.world, note_cast, NULL);
+	before = nopal_session_counters(many.group)->departures;
+	for (size_t bytes = 1; bytes < 20000; bytes += 777)
+		send_some(1, bytes);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(casts.count,
+			 nopal_session_counters(many.group)->departures -
+				 before);
+	assert_int_equal(casts.strange, 0);
+	many_close(&many);
+}
+
+/* The bottleneck is passed once, however many are behind it. */
+static uint64_t bytes_through(uint32_t count)
+{
+	struct nopal_link_counters before, after, edge;
+
+	many_open_dumbbell(&many, PLAIN, count, "", "delay 5ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), count);
+	assert_true(nopal_sim_link_counters(many.world, 0, 1, &before));
+	send_some(50, 10000);
+	many_run(&many, 100 * NOPAL_MILLISECOND);
+	assert_true(nopal_sim_link_counters(many.world, 0, 1, &after));
+	all_have_all();
+	for (int i = 0; i < (int)count; i++) {
+		assert_true(nopal_sim_link_counters(many.world, -2, 2 * i + 1,
+						    &edge));
+		assert_true(edge.delivered_bytes > UINT64_C(500000));
+	}
+	many_close(&many);
+	return after.delivered_bytes - before.delivered_bytes;
+}
+
+static void test_a_shared_link_is_passed_once(void **state)
+{
+	uint64_t one, twenty;
+
+	(void)state;
+	one = bytes_through(1);
+	twenty = bytes_through(20);
+	assert_true(one > 500000);
+	assert_true(twenty < one + one / 2); /* acks of reports beside */
+}
+
+/* ------------------------------------------------- where there is no multicast */
+
+static const struct nopal_world_ops *real_ops;
+static struct nopal_world_ops ops;
+
+static int no_way_out(struct nopal_world *world,
+		      struct nopal_endpoint *endpoint,
+		      const struct nopal_address *toward, unsigned hops)
+{
+	(void)world, (void)endpoint, (void)toward, (void)hops;
+	return -ENETUNREACH;
+}
+
+/* Host 2 cannot listen at such an address. */
+static int no_way_in(struct nopal_world *world, struct nopal_endpoint *endpoint,
+		     struct nopal_problems *problems)
+{
+	const struct nopal_port *port = nopal__endpoint_port(endpoint);
+
+	if (port->hearing &&
+	    (const void *)port->hearing->beside == many.end[1].endpoint)
+		return -EADDRNOTAVAIL;
+	return real_ops->port_open(world, endpoint, problems);
+}
+
+static void prepare_with(uint32_t count)
+{
+	many_prepare(&many, PLAIN, count, "delay 1ms", 1);
+	real_ops = many.world->ops;
+	ops = *real_ops;
+	many.world->ops = &ops;
+}
+
+static void check_hearing(uint32_t count, uint32_t hearing, uint64_t departures)
+{
+	many_watch(&many);
+	for (uint32_t i = 0; i < count; i++)
+		assert_true(many_add(&many, i) > 0);
+	many_run(&many, 60 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), hearing);
+	many_watch(&many);
+	send_some(10, 1000);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(many.casts, departures);
+	many_close(&many);
+}
+
+static void test_without_multicast_there_are_copies(void **state)
+{
+	(void)state;
+	prepare_with(3);
+	ops.cast_from = no_way_out;
+	check_hearing(3, 0, 0);
+}
+
+static void test_a_host_without_multicast_gets_copies(void **state)
+{
+	(void)state;
+	prepare_with(3);
+	ops.port_open = no_way_in;
+	check_hearing(3, 2, 10);
+}
+
+/* ----------------------------------------------------- several at one address */
+
+enum { EARS = 16 };
+
+/* A session that was accepted somewhere: it hears one group. */
+static struct ear {
+	struct nopal_session *session;
+	char whose; /* of the first message */
+	uint32_t next, wrong;
+} ears[EARS];
+static uint32_t ear_count;
+
+static void *ear_accepted(struct nopal_session *session, void *user)
+{
+	(void)user;
+	assert_true(ear_count < EARS);
+	ears[ear_count].session = session;
+	return &ears[ear_count++];
+}
+
+static void ear_received(struct nopal_session *session,
+			 struct nopal_message *message, void *user)
+{
+	struct ear *ear = user;
+	char text[32] = "", whose;
+	unsigned number;
+
+	(void)session;
+	nopal_message_copy(message, 0, text, sizeof(text) - 1);
+	if (sscanf(text, "%c %u", &whose, &number) != 2) {
+		ear->wrong++;
+		return;
+	}
+	if (!ear->whose)
+		ear->whose = whose;
+	ear->wrong += whose != ear->whose || number != ear->next;
+	ear->next++;
+}
+
+static struct nopal_session *speak(struct nopal_world *world,
+				   struct nopal_plan *plan, int host,
+				   uint16_t port)
+{
+	static const struct nopal_callbacks callbacks = { 0 };
+	struct nopal_session *group = nopal_group_open(
+		nopal_sim_endpoint(world, host, port), plan, &callbacks, NULL);
+
+	assert_non_null(group);
+	return group;
+}
+
+static void say(struct nopal_session *group, char whose, uint32_t number)
+{
+	char text[32];
+	int length = snprintf(text, sizeof(text), "%c %u", whose, number);
+
+	assert_int_equal(nopal_send(group, text, (size_t)length, 0), 0);
+}
+
+/* What is for the others still comes to its door. */
+static void one_ear_goes(struct nopal_world *world,
+			 struct nopal_session *const *groups, uint32_t count,
+			 uint32_t number)
+{
+	nopal_session_abort(ears[0].session, "enough");
+	for (uint32_t g = 0; g < count; g++)
+		say(groups[g], (char)('A' + g), number);
+	nopal_sim_run(world, nopal_world_now(world) + 20 * NOPAL_SECOND);
+	assert_int_equal(ears[0].next, number);
+	for (uint32_t i = 1; i < ear_count; i++)
+		assert_int_equal(ears[i].next, number + 1);
+}
+
+/* Hosts 1 to 3 listen, host 1 with two endpoints; A and B speak from one host and C
+ * from another, to all of them, by one address. */
+static void test_groups_and_listeners_share_an_address(void **state)
+{
+	static const struct nopal_callbacks callbacks = {
+		.accepted = ear_accepted, .received = ear_received
+	};
+	static const struct place {
+		int host;
+		uint16_t port;
+	} places[] = { { 1, 9000 }, { 1, 9001 }, { 2, 9000 }, { 3, 9000 } };
+	enum { PLACES = 4, GROUPS = 3, MESSAGES = 50 };
+	struct nopal_world *world = nopal_sim_new(1);
+	struct nopal_plan *plan = many_plan(PLAIN);
+	struct nopal_session *groups[GROUPS];
+	uint32_t heard[GROUPS] = { 0 };
+	struct nopal_link forward, reverse;
+
+	(void)state;
+	memset(ears, 0, sizeof(ears));
+	ear_count = 0;
+	many_parse("delay 2ms loss 2%", &forward, &reverse);
+	assert_true(nopal_sim_star(world, 4, &forward, &reverse) >= 0);
+	groups[0] = speak(world, plan, 0, 100);
+	groups[1] = speak(world, plan, 0, 101);
+	groups[2] = speak(world, plan, 4, 100);
+	for (int p = 0; p < PLACES; p++) {
+		struct nopal_address address;
+
+		nopal_endpoint_allow(nopal_sim_endpoint(world, places[p].host,
+							places[p].port),
+				     plan, NOPAL_ALLOW_CONNECTIONLESS,
+				     &callbacks, NULL);
+		nopal_sim_address(places[p].host, places[p].port, &address);
+		for (int g = 0; g < GROUPS; g++)
+			assert_true(nopal_destination_add(groups[g], &address) >
+				    0);
+	}
+	nopal_sim_run(world, 5 * NOPAL_SECOND);
+	for (uint32_t m = 0; m < MESSAGES; m++) {
+		for (int g = 0; g < GROUPS; g++)
+			say(groups[g], (char)('A' + g), m);
+		nopal_sim_run(world,
+			      nopal_world_now(world) + 3 * NOPAL_MILLISECOND);
+	}
+	nopal_sim_run(world, nopal_world_now(world) + 20 * NOPAL_SECOND);
+	for (int g = 0; g < GROUPS; g++)
+		for (uint32_t i = 0; i < PLACES; i++)
+			assert_true(nopal_destination_at(groups[g], i)->hears);
+	assert_int_equal(ear_count, GROUPS * PLACES);
+	for (uint32_t i = 0; i < ear_count; i++) {
+		assert_int_equal(ears[i].wrong, 0);
+		assert_int_equal(ears[i].next, MESSAGES);
+		heard[ears[i].whose - 'A']++;
+	}
+	for (int g = 0; g < GROUPS; g++)
+		assert_int_equal(heard[g], PLACES);
+	one_ear_goes(world, groups, GROUPS, MESSAGES);
+	nopal_world_free(world);
+	nopal_plan_unref(plan);
+}
+
+/* -------------------------------------------------------------- forged, damaged */
+
+static struct nopal_endpoint *door(void)
+{
+	assert_non_null(many.end[0].endpoint->doors);
+	return many.end[0].endpoint->doors;
+}
+
+static const struct nopal_endpoint_counters *door_counters(void)
+{
+	return nopal_endpoint_counters(door());
+}
+
+static void inject(struct nopal_endpoint *endpoint,
+		   const struct nopal_address *from, const uint8_t *bytes,
+		   size_t length)
+{
+	uint8_t *copy = malloc(length ? length : 1); /* reads beyond are seen */
+
+	assert_non_null(copy);
+	memcpy(copy, bytes, length);
+	nopal_sim_inject(many.world, endpoint, from, copy, length);
+	nopal_sim_step(many.world);
+	free(copy);
+}
+
+/* A cast that all have but the first: the injected ones are what it gets. */
+static void take_a_cast(const char *config, struct nopal_address *ret_sender)
+{
+	begin(config, 2, "delay 1ms");
+	many.echo = false;
+	nopal_sim_tap(many.world, note_cast, NULL);
+	many_deafen(&many, 0, true);
+	send_some(1, 300);
+	many_run(&many, 2 * NOPAL_MILLISECOND);
+	assert_int_equal(many.end[0].delivered, 0);
+	nopal_sim_address(0, MANY_PORT, ret_sender);
+}
+
+static const struct nopal_counters *hearer_counters(void)
+{
+	return nopal_session_counters(many.end[0].session);
+}
+
+static void test_what_is_forged_is_dropped_and_counted(void **state)
+{
+	struct nopal_address sender, other;
+	uint8_t bytes[2048];
+	size_t length;
+	uint64_t malformed, unknown, sealed;
+
+	(void)state;
+	take_a_cast(PLAIN, &sender);
+	length = casts.length;
+	memcpy(bytes, casts.last, length);
+	malformed = door_counters()->malformed;
+	unknown = door_counters()->unknown_session;
+	sealed = hearer_counters()->rx_sealed_badly;
+
+	nopal_sim_address(0, MANY_PORT + 1,
+			  &other); /* another port of the host */
+	inject(door(), &other, bytes, length);
+	nopal_sim_address(2, MANY_PORT, &other); /* another host */
+	inject(door(), &other, bytes, length);
+	bytes[2] ^= 1; /* another id */
+	inject(door(), &sender, bytes, length);
+	bytes[2] ^= 1;
+	assert_int_equal(door_counters()->unknown_session, unknown + 3);
+
+	for (unsigned kind = 0; kind <= UINT8_MAX; kind++)
+		if (kind != casts.last[0]) {
+			bytes[0] = (uint8_t)kind;
+			inject(door(), &sender, bytes, length);
+		}
+	bytes[0] = casts.last[0];
+	for (size_t cut = 0; cut < 1 + NOPAL_ID_BYTES; cut++)
+		inject(door(), &sender, bytes, cut);
+	assert_int_equal(door_counters()->malformed,
+			 malformed + UINT8_MAX + 1 + NOPAL_ID_BYTES);
+
+	for (size_t at = 1 + NOPAL_ID_BYTES; at < length; at++) {
+		bytes[at] ^= 0x40;
+		inject(door(), &sender, bytes, length);
+		bytes[at] ^= 0x40;
+	}
+	assert_int_equal(hearer_counters()->rx_sealed_badly,
+			 sealed + length - 1 - NOPAL_ID_BYTES);
+	inject(many.end[0].endpoint, &sender, bytes, length); /* not there */
+	assert_int_equal(many.end[0].delivered, 0);
+
+	inject(door(), &sender, bytes, length);
+	assert_int_equal(many.end[0].delivered, 1);
+	inject(door(), &sender, bytes, length);
+	assert_int_equal(many.end[0].delivered, 1);
+	many_deafen(&many, 0, false);
+	send_some(5, 3000);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	many_close(&many);
+}
+
+/* Nobody looks for damage here: whatever comes, nothing breaks but that session. */
+#define UNSEALED                                                               \
+	"layer \"group\" { transport_driver {} resize {} "                     \
+	"sequenced_messages {} multicast {} channel_repair {} "                \
+	"reliable_fifo {} fan_out {} forward_error_correction { k = 4 n = 6 "  \
+	"code = cauchy } }\nlayer \"destination\" {\n multiplicity = "         \
+	"per_destination\n"                                                    \
+	" transport_driver {} virtual_circuit {} keep_alive {} resize {}\n"    \
+	" sequenced_segments {} positive_ack { selective = on }\n"             \
+	" duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"            \
+	" retransmit {} reliable_fifo {}\n}\n"
+
+static uint64_t random_state = 1;
+
+static uint32_t draw(uint32_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (uint32_t)(random_state % below);
+}
+
+static void test_whatever_comes_nothing_breaks(void **state)
+{
+	enum { ROUNDS = 40, TRIES = 500, HEAD = 40 };
+	struct nopal_address sender;
+	uint8_t bytes[2048];
+
+	(void)state;
+	for (int round = 0; round < ROUNDS; round++) {
+		take_a_cast(UNSEALED, &sender);
+		for (int i = 0; i < TRIES && many.end[0].session; i++) {
+			size_t length = 5 + draw((uint32_t)casts.length);
+
+			if (length > casts.length)
+				length = casts.length;
+			memcpy(bytes, casts.last, length);
+			for (uint32_t n = draw(12); n; n--)
+				bytes[5 + draw(HEAD)] = (uint8_t)draw(256);
+			inject(door(), &sender, bytes, length);
+		}
+		many_run(&many, 10 * NOPAL_SECOND);
+		send_some(5, 3000);
+		many_run(&many, 10 * NOPAL_SECOND);
+		assert_true(many_has(&many, 1, 0, many.sent));
+		many_close(&many);
+	}
+}
+
+/* --------------------------------------------------------------- what is refused */
+
+static void test_who_may_open_and_join(void **state)
+{
+	const int64_t group = INT64_C(0xef4d00012375), /* 239.77.0.1:9077 */
+		host = INT64_C(0x0a0000012375);
+	struct nopal_session *hearer;
+	bool outermost;
+	int64_t id;
+
+	(void)state;
+	begin(PLAIN, 1, "delay 1ms");
+	hearer = many.end[0].session;
+	outermost = nopal__turn_begin(many.world);
+	id = nopal_channel_open(many.group, group, 1);
+	assert_true(id > 0 && id <= UINT32_MAX);
+	assert_int_equal(nopal_channel_open(many.group, group, 1), id);
+	assert_int_equal(nopal_channel_open(many.group, host, 1), -EINVAL);
+	assert_int_equal(nopal_channel_open(hearer, group, 1), -EINVAL);
+	assert_int_equal(nopal_channel_join(hearer, group, (uint32_t)id), 0);
+	assert_int_equal(nopal_channel_join(hearer, group, (uint32_t)id + 1),
+			 -EEXIST);
+	assert_int_equal(nopal_channel_join(hearer, host, (uint32_t)id),
+			 -EINVAL);
+	assert_int_equal(nopal_channel_join(many.group, group, (uint32_t)id),
+			 -EINVAL);
+	nopal__turn_end(many.world, outermost);
+	send_some(1, 100);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	many_close(&many);
+}
+
+static void test_towards_nobody_there_is_no_channel(void **state)
+{
+	bool outermost;
+
+	(void)state;
+	many_prepare(&many, PLAIN, 1, "delay 1ms", 1);
+	outermost = nopal__turn_begin(many.world);
+	assert_int_equal(
+		nopal_channel_open(many.group, INT64_C(0xef4d00012375), 1),
+		-ENOTCONN);
+	nopal__turn_end(many.world, outermost);
+	many_close(&many);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_datagram_a_segment),
+		cmocka_unit_test(test_a_shared_link_is_passed_once),
+		cmocka_unit_test(test_without_multicast_there_are_copies),
+		cmocka_unit_test(test_a_host_without_multicast_gets_copies),
+		cmocka_unit_test(test_groups_and_listeners_share_an_address),
+		cmocka_unit_test(test_what_is_forged_is_dropped_and_counted),
+		cmocka_unit_test(test_whatever_comes_nothing_breaks),
+		cmocka_unit_test(test_who_may_open_and_join),
+		cmocka_unit_test(test_towards_nobody_there_is_no_channel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
