@@ -26,7 +26,7 @@ enum {
 	BULK_MOST = 600,
 	AUDIO_MOST = 700,
 	STREAM_MOST = 1600, /* with a flow of its own */
-	MEMBER_MOST = 750,  /* of the group, for one destination */
+	MEMBER_MOST = 760,  /* of the group, for one destination */
 	TALK_BYTES = 3000,
 	DIGITS = 16, /* counts and times that grew by a byte */
 };
