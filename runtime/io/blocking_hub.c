@@ -163,11 +163,14 @@ static void blocking_on_accepted_opened(struct nopal_session *session,
 				    "the listener takes no more sessions");
 }
 
+/* Who was dialled is on the list when the dial returns. */
 static void blocking_on_opened(struct nopal_session *session, void *user)
 {
 	struct nopal_connection *connection = user;
+	struct nopal_destination_info info;
 
-	(void)session;
+	if (connection->many && nopal_destinations(session, &info, 1) == 1)
+		nopal__blocking_on_destination(session, &info, connection);
 	pthread_mutex_lock(&connection->hub->lock);
 	connection->life = BLOCKING_OPEN;
 	pthread_cond_broadcast(&connection->hub->changed);
