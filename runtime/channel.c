@@ -126,6 +126,13 @@ static struct nopal_endpoint *door_open(const struct nopal_core *core,
 	return door;
 }
 
+/* With the last who hears something there. */
+static void door_leave(struct nopal_endpoint *door)
+{
+	if (--door->channels == 0)
+		nopal_endpoint_close(door);
+}
+
 static int channel_enter(struct nopal_core *core, struct nopal_endpoint *door,
 			 uint32_t id)
 {
@@ -163,8 +170,7 @@ int nopal_channel_join(struct nopal_session *session, int64_t address,
 	door->channels++;
 	if (channel_enter(core, door, id) == 0)
 		return 0;
-	if (--door->channels == 0)
-		nopal_endpoint_close(door);
+	door_leave(door);
 	return -ENOMEM;
 }
 
@@ -176,8 +182,7 @@ void nopal__channel_leave(struct nopal_core *core)
 		return;
 	core->channel = NULL;
 	nopal_map_take(&channel->door->by_opening, channel->key);
-	if (--channel->door->channels == 0)
-		nopal_endpoint_close(channel->door);
+	door_leave(channel->door);
 	free(channel);
 }
 

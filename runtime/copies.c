@@ -92,28 +92,30 @@ static uint32_t choose_one(const struct nopal_core *core, uint64_t id,
 	return !one->removed && !one->ended;
 }
 
-/* Those that take what is for all.  Where it leaves through the channel, too, those
- * that hear it there are counted apart, whatever else waits for them: what they hear
- * has its fate by what they report, or with their end. */
-static void choose_all(struct nopal_group *group, uint32_t *choice,
-		       uint32_t *ret_hear)
-{
-	for (uint32_t i = 0; i < group->count; i++) {
-		const struct nopal_destination *one =
-			group->member[i]->destination;
-
-		if (ret_hear && one->hears)
-			++*ret_hear;
-		else if (nopal_destination_takes(one))
-			choice[group->choice_count++] = i;
-	}
-}
-
 static void count_given(struct nopal_destination *destination,
 			const struct nopal_segment *segment)
 {
 	if (segment->kind == NOPAL_KIND_DATA)
 		destination->given_bytes += segment->body.length;
+}
+
+/* Those that take what is for all.  Where it leaves through the channel, too, those
+ * that hear it there are given it by that, and counted apart, whatever else waits for
+ * them: what they hear has its fate by what they report, or with their end. */
+static void choose_all(struct nopal_group *group,
+		       const struct nopal_segment *segment, uint32_t *choice,
+		       uint32_t *ret_hear)
+{
+	for (uint32_t i = 0; i < group->count; i++) {
+		struct nopal_destination *one = group->member[i]->destination;
+
+		if (ret_hear && one->hears) {
+			++*ret_hear;
+			count_given(one, segment);
+		} else if (nopal_destination_takes(one)) {
+			choice[group->choice_count++] = i;
+		}
+	}
 }
 
 /* Writes whom the segment is for where there is a choice; returns how many. */
@@ -133,7 +135,7 @@ static uint32_t choose(struct nopal_core *core,
 		group->choice_count = choose_one(core, id, choice);
 	} else if (!group->chosen) {
 		group->choice_count = 0;
-		choose_all(group, choice, ret_hear);
+		choose_all(group, segment, choice, ret_hear);
 	}
 	group->chosen = false;
 	return group->choice_count;
@@ -206,18 +208,6 @@ void nopal_copy_give(struct nopal_session *session,
 	copy_give(nopal__member_at(nopal__core(session), index), segment, true);
 }
 
-static void cast(struct nopal_core *core, struct nopal_segment *segment)
-{
-	for (uint32_t i = 0; i < core->group->count; i++) {
-		struct nopal_destination *one =
-			core->group->member[i]->destination;
-
-		if (one->hears)
-			count_given(one, segment);
-	}
-	nopal__cast(core, segment);
-}
-
 /* The first time to all: once for those that hear the channel, and a copy to each of
  * the others.  After that it is the channel's alone: copies do not get lost. */
 static void channel_leave(struct nopal_core *core,
@@ -235,7 +225,7 @@ static void channel_leave(struct nopal_core *core,
 		segment->copies += hear;
 	nopal_raise_COPIES_LEAVE(&core->session, segment);
 	if (hear)
-		cast(core, segment);
+		nopal__cast(core, segment);
 	copies_give(core, segment, count, true);
 }
 
@@ -246,7 +236,7 @@ void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
 	uint32_t count;
 
 	if (counted && nopal__has_channel(core) && !core->group->chosen &&
-	    !segment->attribute[nopal__plan(core)->destination_slot]) {
+	    !nopal_is_for_one(&core->session, segment)) {
 		channel_leave(core, segment);
 		return;
 	}

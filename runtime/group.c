@@ -96,8 +96,8 @@ bool nopal__is_for_one(const struct nopal_session *session,
 {
 	const struct nopal_core *core = nopal__core(session);
 
-	return core->fans_out &&
-	       (!core->is_group ||
+	return nopal_is_destination(session) ||
+	       (core->is_group &&
 		attribute[core->layer->plan->destination_slot]);
 }
 
