@@ -20,9 +20,9 @@ static inline uint64_t flow_number_expand(uint64_t wire, uint64_t near)
 	return near > ahead ? near - ahead : 0;
 }
 
-/* One number, four bytes, and nothing behind it. */
-static inline bool flow_number_read(const struct nopal_segment *segment,
-				    uint64_t near, uint64_t *ret_number)
+/* One number, four bytes, and nothing behind it: as it was sent. */
+static inline bool flow_number_low(const struct nopal_segment *segment,
+				   uint32_t *ret_number)
 {
 	struct nopal_reader reader = {
 		.at = segment->body.bytes,
@@ -32,11 +32,24 @@ static inline bool flow_number_read(const struct nopal_segment *segment,
 
 	if (!nopal_read_complete(&reader))
 		return false;
+	*ret_number = (uint32_t)wire;
+	return true;
+}
+
+/* The same, as the number nearest to `near`. */
+static inline bool flow_number_read(const struct nopal_segment *segment,
+				    uint64_t near, uint64_t *ret_number)
+{
+	uint32_t wire;
+
+	if (!flow_number_low(segment, &wire))
+		return false;
 	*ret_number = flow_number_expand(wire, near);
 	return true;
 }
 
-static inline void flow_number_say(struct nopal_session *session,
+/* False: over budget. */
+static inline bool flow_number_say(struct nopal_session *session,
 				   const struct nopal_part *part, unsigned kind,
 				   uint64_t number)
 {
@@ -46,11 +59,12 @@ static inline void flow_number_say(struct nopal_session *session,
 		session, part, kind, FLOW_NUMBER_BYTES, &bytes);
 
 	if (!segment)
-		return;
+		return false;
 	writer = (struct nopal_writer){ bytes, bytes, bytes + FLOW_NUMBER_BYTES,
 					false };
 	nopal_write(&writer, (uint32_t)number, FLOW_NUMBER_BYTES);
 	nopal_control_send(session, segment, FLOW_NUMBER_BYTES);
+	return true;
 }
 
 #endif

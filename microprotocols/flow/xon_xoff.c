@@ -46,14 +46,13 @@
  *            ahead (default 64KiB): bytes let go here that have not left;
  *            probe (default 100ms): time between probes, at first.
  */
-#include "microprotocol.h"
+#include "flow_number.h"
 
 enum { XON_XOFF_CHARGE, XON_XOFF_LET_GO }; /* attributes */
 enum { XON_XOFF_BLOCKED };		   /* shared variables */
 enum { XON_XOFF_XOFF, XON_XOFF_XON, XON_XOFF_PROBE };
 enum { XON_XOFF_PROBE_DUE, XON_XOFF_MORE };
 enum {
-	XON_XOFF_WIRE_BYTES = 4,
 	XON_XOFF_AGAIN_PART = 4,   /* of high - low: when to say it again */
 	XON_XOFF_MOST_BACKOFF = 6, /* probe intervals double as often */
 };
@@ -81,40 +80,6 @@ struct xon_xoff {
 static bool xon_xoff_newer(uint32_t number, uint32_t than)
 {
 	return number != than && number - than <= INT32_MAX;
-}
-
-/* One number, four bytes, and nothing behind it. */
-static bool xon_xoff_read(const struct nopal_segment *segment,
-			  uint32_t *ret_number)
-{
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
-	uint64_t wire = nopal_read(&reader, XON_XOFF_WIRE_BYTES);
-
-	if (!nopal_read_complete(&reader))
-		return false;
-	*ret_number = (uint32_t)wire;
-	return true;
-}
-
-static bool xon_xoff_send(struct nopal_session *session,
-			  const struct nopal_part *part, unsigned kind,
-			  uint32_t number)
-{
-	uint8_t *bytes;
-	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_new(
-		session, part, kind, XON_XOFF_WIRE_BYTES, &bytes);
-
-	if (!segment)
-		return false;
-	writer = (struct nopal_writer){ bytes, bytes,
-					bytes + XON_XOFF_WIRE_BYTES, false };
-	nopal_write(&writer, number, XON_XOFF_WIRE_BYTES);
-	nopal_control_send(session, segment, XON_XOFF_WIRE_BYTES);
-	return true;
 }
 
 /* ------------------------------------------------------------- the sender */
@@ -223,7 +188,7 @@ static void xon_xoff_obey(struct nopal_session *session,
 	struct xon_xoff *self = nopal_state(session, part);
 	uint32_t number;
 
-	if (!xon_xoff_read(segment, &number) ||
+	if (!flow_number_low(segment, &number) ||
 	    !xon_xoff_newer(number, self->obeyed))
 		return;
 	self->obeyed = number;
@@ -255,7 +220,7 @@ static void xon_xoff_when_probe_due(struct nopal_session *session,
 	struct xon_xoff *self = nopal_state(session, part);
 
 	if (nopal_queue_first(session, &self->waiting)) {
-		xon_xoff_send(session, part, XON_XOFF_PROBE, self->obeyed);
+		flow_number_say(session, part, XON_XOFF_PROBE, self->obeyed);
 		if (self->backoff < XON_XOFF_MOST_BACKOFF)
 			self->backoff++;
 	}
@@ -272,7 +237,7 @@ static enum nopal_verdict xon_xoff_on_probe(struct nopal_session *session,
 	struct xon_xoff *self = nopal_state(session, part);
 	uint32_t number;
 
-	if (!xon_xoff_read(segment, &number))
+	if (!flow_number_low(segment, &number))
 		return NOPAL_CONTINUE;
 	if (xon_xoff_newer(number, self->order))
 		self->order = number + 1;
@@ -343,9 +308,10 @@ static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_session *session,
 	if (!nopal_session_is_open(session))
 		return NOPAL_CONTINUE;
 	xon_xoff_judge(session, part);
-	if (self->say && xon_xoff_send(session, part,
-				       self->off ? XON_XOFF_XOFF : XON_XOFF_XON,
-				       self->order)) {
+	if (self->say &&
+	    flow_number_say(session, part,
+			    self->off ? XON_XOFF_XOFF : XON_XOFF_XON,
+			    self->order)) {
 		self->say = false;
 		self->arrived_bytes = 0;
 	}
