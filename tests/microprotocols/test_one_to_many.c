@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "many.h"
-#include "rig.h"
+#include "paper_packets.h"
 
 #define PACKETS_OF(format)                                                     \
 	"transport_driver {}\nresize { mtu = 576B }\nsequenced_segments {}\n"  \
@@ -22,72 +22,12 @@
 	PACKETS_OF("one_to_many { opener_stream = 7  listener_stream = 9 }\n")
 #define COVERED PACKETS_OF("one_to_many { cover = packet }\n")
 
-enum { PACKETS = 64, HEADER = 20, BODY = 576 - 28 - HEADER };
-enum { START = 0x01, END = 0x02, SYN = 0x04, FIN = 0x08, ACK = 0x10 };
-
-static struct packet {
-	uint8_t bytes[600];
-	size_t length;
-	bool to_acceptor;
-} packet[PACKETS];
-static unsigned packets;
-
-static struct rig rig;
-static struct nopal_address opener;
-
-static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
-		const struct nopal_address *to, const uint8_t *bytes,
-		size_t length)
-{
-	struct packet *next = &packet[packets++ % PACKETS];
-
-	(void)user, (void)now_ns, (void)from;
-	assert_true(length <= sizeof(next->bytes));
-	memcpy(next->bytes, bytes, length);
-	next->length = length;
-	next->to_acceptor = to->port == 2000;
-}
+enum { BODY = 576 - 28 - HEADER };
 
 static void begin(const char *config, const char *link)
 {
-	packets = 0;
-	rig_open(&rig, config,
-		 &(struct rig_options){ .stay_closed = true, .link = link });
-	nopal_sim_tap(rig.world, tap, NULL);
+	prepare(config, link);
 	rig_start(&rig);
-	nopal_endpoint_local(rig.opener.endpoint, &opener);
-}
-
-static void end(void)
-{
-	nopal_sim_tap(rig.world, NULL, NULL);
-	rig_close(&rig);
-}
-
-static uint32_t word(const uint8_t *at)
-{
-	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
-	       (uint32_t)at[2] << 8 | at[3];
-}
-
-static void put_word(uint8_t *at, uint32_t value)
-{
-	for (int i = 3; i >= 0; i--, value >>= 8)
-		at[i] = (uint8_t)value;
-}
-
-/* Word by word, a carry at a time. */
-static uint32_t complement(const uint8_t *bytes, unsigned words)
-{
-	uint32_t sum = 0;
-
-	for (unsigned i = 0; i < words; i++) {
-		uint32_t before = sum;
-
-		sum += word(bytes + 4 * i);
-		sum += sum < before;
-	}
-	return ~sum;
 }
 
 static void header_is(const struct packet *one, uint8_t flags, uint32_t number,

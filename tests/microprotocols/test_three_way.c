@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rig.h"
+#include "paper_packets.h"
 
 #define PACKETS_OF(mtu, more)                                                  \
 	"transport_driver {}\nresize { mtu = " mtu " }\n"                      \
@@ -20,73 +20,7 @@
 	"one_to_many {}\n" more
 #define PAPER PACKETS_OF("1500B", "three_way {}\n")
 
-enum { PACKETS = 4096, HEADER = 20, MSS = 1500 - 28 - HEADER };
-enum { START = 0x01, END = 0x02, SYN = 0x04, FIN = 0x08, ACK = 0x10 };
-
-static struct packet {
-	uint8_t bytes[1500];
-	size_t length;
-	bool to_acceptor;
-} packet[PACKETS];
-static unsigned packets;
-
-static struct rig rig;
-static struct nopal_address opener, acceptor;
-
-static void tap(void *user, int64_t now_ns, const struct nopal_address *from,
-		const struct nopal_address *to, const uint8_t *bytes,
-		size_t length)
-{
-	struct packet *next = &packet[packets++ % PACKETS];
-
-	(void)user, (void)now_ns, (void)from;
-	assert_true(length <= sizeof(next->bytes));
-	memcpy(next->bytes, bytes, length);
-	next->length = length;
-	next->to_acceptor = to->port == 2000;
-}
-
-static void prepare(const char *config, const char *link)
-{
-	packets = 0;
-	rig_open(&rig, config,
-		 &(struct rig_options){ .stay_closed = true, .link = link });
-	nopal_sim_tap(rig.world, tap, NULL);
-	nopal_endpoint_local(rig.opener.endpoint, &opener);
-	nopal_endpoint_local(rig.acceptor.endpoint, &acceptor);
-}
-
-static void end(void)
-{
-	nopal_sim_tap(rig.world, NULL, NULL);
-	rig_close(&rig);
-}
-
-static uint32_t word(const uint8_t *at)
-{
-	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
-	       (uint32_t)at[2] << 8 | at[3];
-}
-
-static void put_word(uint8_t *at, uint32_t value)
-{
-	for (int i = 3; i >= 0; i--, value >>= 8)
-		at[i] = (uint8_t)value;
-}
-
-/* Of the header, word by word, a carry at a time. */
-static uint32_t complement(const uint8_t *bytes)
-{
-	uint32_t sum = 0;
-
-	for (unsigned i = 0; i < HEADER; i += 4) {
-		uint32_t before = sum;
-
-		sum += word(bytes + i);
-		sum += sum < before;
-	}
-	return ~sum;
-}
+enum { MSS = 1500 - 28 - HEADER };
 
 /* As if it came from the other end. */
 static void give(bool to_acceptor, const struct nopal_address *from,
@@ -98,7 +32,7 @@ static void give(bool to_acceptor, const struct nopal_address *from,
 	put_word(bytes + 4, number);
 	put_word(bytes + 8, floor);
 	put_word(bytes + 12, mss ? 4 : 0);
-	put_word(bytes + 16, complement(bytes));
+	put_word(bytes + 16, complement(bytes, HEADER / 4));
 	put_word(bytes + HEADER, mss);
 	nopal_sim_inject(rig.world,
 			 to_acceptor ? rig.acceptor.endpoint
@@ -141,7 +75,7 @@ static void is(unsigned which, bool to_acceptor, uint8_t flags, uint32_t number,
 	assert_int_equal(word(one->bytes + 8), floor);
 	assert_int_equal(word(one->bytes + 12), length);
 	assert_int_equal(one->length, HEADER + length);
-	assert_int_equal(complement(one->bytes), 0);
+	assert_int_equal(complement(one->bytes, HEADER / 4), 0);
 }
 
 /* Figures 1 and 2, with one message between them. */
@@ -452,7 +386,7 @@ static void test_what_opens_is_whole(void **state)
 	give(true, &opener, ACK, 5, 0, 0);
 	give(true, &opener, START | END | SYN, 5, 0, 4); /* opens without */
 	put_word(bytes + 12, 5);
-	put_word(bytes + 16, complement(bytes));
+	put_word(bytes + 16, complement(bytes, HEADER / 4));
 	nopal_sim_inject(rig.world, rig.acceptor.endpoint, &opener, bytes,
 			 sizeof(bytes));
 	rig_run(&rig, NOPAL_MICROSECOND);
