@@ -26,16 +26,6 @@ bool nopal__has_channel(const struct nopal_core *core)
 	return core->is_group && core->group->channel;
 }
 
-static struct nopal_address address_of(int64_t packed)
-{
-	enum { PORT_BITS = 16, MAPPED_AT = 10, IP_AT = 12, IP_BYTES = 4 };
-	struct nopal_address address = { .port = (uint16_t)packed };
-
-	memset(&address.ip[MAPPED_AT], UINT8_MAX, IP_AT - MAPPED_AT);
-	nopal__put(&address.ip[IP_AT], (uint64_t)packed >> PORT_BITS, IP_BYTES);
-	return address;
-}
-
 /* ------------------------------------------------------------------ speaking */
 
 int64_t nopal_channel_open(struct nopal_session *session, int64_t address,
@@ -43,7 +33,7 @@ int64_t nopal_channel_open(struct nopal_session *session, int64_t address,
 {
 	struct nopal_core *core = nopal__core(session);
 	const struct nopal_world_ops *ops = core->world->ops;
-	struct nopal_address group = address_of(address);
+	struct nopal_address group = nopal_address_of(address);
 	int error = 0;
 
 	if (!core->is_group || !core->layer->plan->channel ||
@@ -154,7 +144,7 @@ int nopal_channel_join(struct nopal_session *session, int64_t address,
 		       uint32_t id)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_address group = address_of(address);
+	struct nopal_address group = nopal_address_of(address);
 	struct nopal_endpoint *door;
 
 	if (!nopal_is_destination(session) || !core->layer->plan->channel ||

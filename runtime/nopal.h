@@ -163,6 +163,8 @@ const char *nopal_address_format(const struct nopal_address *address,
 				 char *text);
 bool nopal_address_equal(const struct nopal_address *a,
 			 const struct nopal_address *b);
+/* Of a parameter of unit NOPAL_ADDRESS, as its int64_t has it. */
+struct nopal_address nopal_address_of(int64_t value);
 
 /* The real world on the caller's libevent loop; free it before the loop. */
 struct nopal_world *nopal_live_new(struct event_base *base);

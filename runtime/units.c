@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "text.h"
 
 struct units_word {
@@ -362,14 +363,23 @@ static bool units_address(const char *text, const char *what,
 	return true;
 }
 
+struct nopal_address nopal_address_of(int64_t value)
+{
+	enum { MAPPED_AT = 10, IP_AT = 12 };
+	struct nopal_address address = { .port = (uint16_t)value };
+
+	memset(&address.ip[MAPPED_AT], UINT8_MAX, IP_AT - MAPPED_AT);
+	nopal__put(&address.ip[IP_AT], (uint64_t)value >> UNITS_PORT_BITS,
+		   UNITS_IP_BYTES);
+	return address;
+}
+
 static char *units_address_text(int64_t value)
 {
-	const uint64_t ip = (uint64_t)value >> UNITS_PORT_BITS;
+	const struct nopal_address address = nopal_address_of(value);
+	char text[NOPAL_ADDRESS_TEXT];
 
-	return nopal__printed(
-		"%u.%u.%u.%u:%u", (unsigned)(ip >> 24 & UINT8_MAX),
-		(unsigned)(ip >> 16 & 255), (unsigned)(ip >> 8 & 255),
-		(unsigned)(ip & UINT8_MAX), (unsigned)(value & UINT16_MAX));
+	return nopal__printed("%s", nopal_address_format(&address, text));
 }
 
 bool nopal__quantity_read(const char *text, enum nopal_unit unit,

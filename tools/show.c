@@ -61,13 +61,10 @@ const char *show_barrier(enum nopal_barrier barrier)
 
 static void show_address(int64_t value, char *text)
 {
-	const uint64_t ip = (uint64_t)value >> 16;
+	const struct nopal_address address = nopal_address_of(value);
 
-	snprintf(text, SHOW_VALUE_ROOM, "%u.%u.%u.%u:%u",
-		 (unsigned)(ip >> 24 & UINT8_MAX),
-		 (unsigned)(ip >> 16 & UINT8_MAX),
-		 (unsigned)(ip >> 8 & UINT8_MAX), (unsigned)(ip & UINT8_MAX),
-		 (unsigned)(value & UINT16_MAX));
+	_Static_assert(SHOW_VALUE_ROOM >= NOPAL_ADDRESS_TEXT, "it has room");
+	nopal_address_format(&address, text);
 }
 
 const char *show_unit(enum nopal_unit unit)
