@@ -63,7 +63,8 @@ static void show_address(int64_t value, char *text)
 {
 	const struct nopal_address address = nopal_address_of(value);
 
-	_Static_assert(SHOW_VALUE_ROOM >= NOPAL_ADDRESS_TEXT, "it has room");
+	_Static_assert((int)SHOW_VALUE_ROOM >= (int)NOPAL_ADDRESS_TEXT,
+		       "it has room");
 	nopal_address_format(&address, text);
 }
 
