@@ -16,11 +16,11 @@ static bool listen_parse(const char *host, const char *where,
 			 struct nopal_problems *problems)
 {
 	char text[NOPAL_ADDRESS_TEXT];
+	int size = snprintf(text, sizeof(text), "%s%s", host, where);
+	bool is_port = *where == ':' && (size_t)size < sizeof(text);
 
-	if (*where != ':' || strlen(host) + strlen(where) >= sizeof(text))
-		return nopal_address_parse(where, ret_local, problems) == 0;
-	snprintf(text, sizeof(text), "%s%s", host, where);
-	return nopal_address_parse(text, ret_local, problems) == 0;
+	return nopal_address_parse(is_port ? text : where, ret_local,
+				   problems) == 0;
 }
 
 bool listen_fits(const struct tool_call *call)
