@@ -236,7 +236,7 @@ static void compose_layer(struct nopal_composed_layer *layer,
 	nopal__cycles_check(layer, problems);
 	nopal__order_check(layer, problems);
 	compose_validate(layer, from, problems);
-	if (!problems->errors)
+	if (problems->errors == config->errors_before)
 		nopal__usage_warn(layer, problems);
 }
 
@@ -272,7 +272,7 @@ struct nopal_composition *nopal__compose(struct nopal_config *config,
 				   "begin with `transport_driver {}`; `nopal "
 				   "list microprotocols` shows them all",
 				   "the config names no microprotocol");
-	if (!problems->errors) {
+	if (problems->errors == config->errors_before) {
 		compose_seal(composition);
 		return composition;
 	}

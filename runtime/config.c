@@ -496,6 +496,14 @@ static void config_read_file(struct nopal__reader *reader, const char *path,
 	free(real);
 }
 
+static struct nopal_config *config_new(const struct nopal_problems *problems)
+{
+	struct nopal_config *config = nopal__zeroed(1, sizeof(*config));
+
+	config->errors_before = problems->errors;
+	return config;
+}
+
 static struct nopal_config *config_finish(struct nopal__reader *reader,
 					  const char *const *sets,
 					  const char *name)
@@ -516,7 +524,7 @@ struct nopal_config *nopal__config_parse(const char *text, const char *file,
 {
 	struct nopal__reader reader = { .problems = problems };
 
-	reader.config = nopal__zeroed(1, sizeof(*reader.config));
+	reader.config = config_new(problems);
 	config_apply(&reader, text, file);
 	return config_finish(&reader, sets, file);
 }
@@ -533,7 +541,7 @@ struct nopal_config *nopal__config_load(const char *name_or_path,
 
 	if (!path)
 		return NULL;
-	reader.config = nopal__zeroed(1, sizeof(*reader.config));
+	reader.config = config_new(problems);
 	config_read_file(&reader, path, nowhere);
 	files = reader.config->file_count;
 	if (files)

@@ -61,6 +61,7 @@ struct nopal_config {
 	size_t layer_count;
 	char **files; /* every file that was read; places point here */
 	size_t file_count;
+	size_t errors_before; /* in the problems, before it was read */
 };
 
 /* By path or by name; see nopal_plan_load().  NULL: problems say why.  A

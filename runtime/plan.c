@@ -296,13 +296,13 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	return plan;
 }
 
-/* NULL where anything was wrong; `errors` is how many there were before the
- * config was read. */
-static struct nopal_plan *plan_of(struct nopal_config *config, size_t errors,
+/* NULL where anything was wrong. */
+static struct nopal_plan *plan_of(struct nopal_config *config,
 				  struct nopal_problems *problems)
 {
 	struct nopal_composition *composition =
 		nopal__compose(config, problems);
+	size_t errors = problems->errors;
 	struct nopal_plan *plan =
 		composition ? seal_plan(composition, problems) : NULL;
 
@@ -316,9 +316,7 @@ struct nopal_plan *nopal_plan_load(const char *name_or_path,
 				   const char *const *sets,
 				   struct nopal_problems *problems)
 {
-	size_t errors = problems->errors;
-
-	return plan_of(nopal__config_load(name_or_path, sets, problems), errors,
+	return plan_of(nopal__config_load(name_or_path, sets, problems),
 		       problems);
 }
 
@@ -326,9 +324,7 @@ struct nopal_plan *nopal_plan_parse(const char *text, const char *file,
 				    const char *const *sets,
 				    struct nopal_problems *problems)
 {
-	size_t errors = problems->errors;
-
-	return plan_of(nopal__config_parse(text, file, sets, problems), errors,
+	return plan_of(nopal__config_parse(text, file, sets, problems),
 		       problems);
 }
 

@@ -305,6 +305,23 @@ static void test_a_reference_keeps_the_plan(void **state)
 	plan = again;
 }
 
+static void test_what_was_wrong_before_is_not_the_configs_fault(void **state)
+{
+	struct nopal_problems problems;
+	struct nopal_plan *other;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	nopal_problems_add(&problems, "other.conf", 1, NULL, "it is empty");
+	other = nopal_plan_parse(FORWARD, "t.conf", NULL, &problems);
+	assert_non_null(other);
+	assert_int_equal(problems.errors, 1);
+	nopal_plan_unref(other);
+	assert_null(nopal_plan_parse("ant {}\n", "t.conf", NULL, &problems));
+	assert_true(problems.errors > 1);
+	nopal_problems_fini(&problems);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -324,6 +341,7 @@ int main(void)
 		CASE(test_the_order_of_sections_changes_nothing_on_the_wire),
 		CASE(test_another_part_is_another_fingerprint),
 		CASE(test_a_reference_keeps_the_plan),
+		CASE(test_what_was_wrong_before_is_not_the_configs_fault),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
