@@ -27,6 +27,7 @@
 enum { STREAM_END_END, STREAM_END_RESET }; /* kinds */
 
 struct stream_end {
+	bool began; /* its flow is open: the peer may have heard of it */
 	bool told;  /* the peer has our word, or nobody takes it */
 	bool heard; /* the peer's */
 	bool reset; /* it broke there */
@@ -36,7 +37,10 @@ static enum nopal_verdict stream_end_on_open(struct nopal_session *session,
 					     const struct nopal_part *part,
 					     struct nopal_session *subject)
 {
-	(void)part, (void)subject;
+	struct stream_end *self = nopal_state(session, part);
+
+	(void)subject;
+	self->began = true;
 	nopal_session_opened(session);
 	return NOPAL_CONTINUE;
 }
@@ -114,7 +118,8 @@ static enum nopal_verdict stream_end_on_broken(struct nopal_session *session,
 	uint8_t *bytes;
 
 	(void)failure;
-	if (self->reset || self->heard)
+	if (self->reset || self->heard ||
+	    (nopal_session_is_opener(session) && !self->began))
 		return NOPAL_CONTINUE;
 	segment = nopal_control_new(session, part, STREAM_END_RESET, 0, &bytes);
 	if (segment)

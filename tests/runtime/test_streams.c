@@ -358,6 +358,7 @@ static void test_sessions_join_a_flow_that_opens(void **state)
 	for (uint32_t i = 0; i < pair.accepted; i++)
 		delivered += pair.there[i].delivered;
 	assert_int_equal(delivered, 19);
+	assert_int_equal(pair.accepted, 19); /* nobody heard of that one */
 	for (uint32_t i = 1; i < 20; i++) {
 		assert_int_equal(pair.here[i].opened, 1);
 		assert_int_equal(pair.here[i].arrived, 1);
