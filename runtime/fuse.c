@@ -115,10 +115,10 @@ static void write_header(struct nopal_text *out, const char *name,
 	nopal__append(out, " .%s = { %u, %uu, {", name, header->count,
 		      header->bytes);
 	for (unsigned i = 0; i < header->count; i++)
-		nopal__append(out, " { %u, %u, %d, %u },",
-			      header->fields[i].slot, header->fields[i].bytes,
-			      header->fields[i].serial,
-			      header->fields[i].reference);
+		nopal__append(
+			out, " { %u, %u, %d, %u, %u },", header->fields[i].slot,
+			header->fields[i].bytes, header->fields[i].serial,
+			header->fields[i].reference, header->fields[i].layer);
 	nopal__append(out, " } },\n");
 }
 

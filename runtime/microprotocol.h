@@ -402,6 +402,7 @@ struct nopal_field {
 	uint8_t bytes;
 	bool serial;
 	uint8_t reference; /* index of a serial attribute's reference in a session */
+	uint8_t layer;	   /* whose sessions have that reference */
 };
 
 /* A kind of segment, as its microprotocol named it. */

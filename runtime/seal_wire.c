@@ -199,10 +199,12 @@ static bool field_is_there(struct nopal_header *header, uint8_t slot,
 	return false;
 }
 
+/* Above destinations numbers are whole, and 0 is of what is for one alone. */
 static void field_add(const struct nopal_plan *plan,
-		      struct nopal_header *header, uint8_t slot, uint8_t bytes)
+		      struct nopal_header *header, uint8_t layer, uint8_t slot,
+		      uint8_t bytes)
 {
-	uint8_t serial = plan->serial_of[slot];
+	uint8_t serial = layer < plan->destinations ? 0 : plan->serial_of[slot];
 
 	if (field_is_there(header, slot, bytes))
 		return;
@@ -211,12 +213,13 @@ static void field_add(const struct nopal_plan *plan,
 		.bytes = bytes,
 		.serial = serial != 0,
 		.reference = serial ? (uint8_t)(serial - 1) : 0,
+		.layer = layer,
 	};
 	header->bytes += bytes;
 }
 
 /* Fields of one part on one kind; `all`: of an upper layer, whatever the kind. */
-static void fields_of_part(struct nopal_plan *plan,
+static void fields_of_part(struct nopal_plan *plan, uint8_t layer,
 			   const struct nopal_part *part, uint8_t code,
 			   bool all)
 {
@@ -230,7 +233,7 @@ static void fields_of_part(struct nopal_plan *plan,
 		    switched_on(part, attribute[i].when) &&
 		    (all ||
 		     nopal__kind_wanted(plan, part, attribute[i].kinds, code)))
-			field_add(plan, header, part->attribute[i],
+			field_add(plan, header, layer, part->attribute[i],
 				  attribute[i].wire_bytes);
 }
 
@@ -243,15 +246,15 @@ static void fields_of_layer(struct nopal_plan *plan,
 	parts_by_name(plan, layer, parts);
 	if (layer->packet_number_slot &&
 	    (all || nopal__kind_wanted(plan, NULL, NOPAL_CARRIED, code)))
-		field_add(plan, &plan->kinds[code].header,
+		field_add(plan, &plan->kinds[code].header, layer->index,
 			  layer->packet_number_slot, PACKET_NUMBER_BYTES);
 	for (uint32_t p = 0; p < layer->part_count; p++)
-		fields_of_part(plan, parts[p], code, all);
+		fields_of_part(plan, layer->index, parts[p], code, all);
 }
 
 static void headers_make(struct nopal_plan *plan)
 {
-	uint32_t bottom = plan->layer_count - 1;
+	uint8_t bottom = (uint8_t)(plan->layer_count - 1);
 
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
 		if (code == NOPAL_KIND_CONNECT || code == NOPAL_KIND_REPLY)
@@ -259,10 +262,10 @@ static void headers_make(struct nopal_plan *plan)
 		for (uint32_t l = 0; l < bottom && code == NOPAL_KIND_DATA; l++)
 			fields_of_layer(plan, &plan->layers[l], code, true);
 		if (plan->above_kind_slot && code == NOPAL_KIND_DATA)
-			field_add(plan, &plan->kinds[code].header,
+			field_add(plan, &plan->kinds[code].header, bottom,
 				  plan->above_kind_slot, ABOVE_KIND_BYTES);
 		if (plan->flow && code == NOPAL_KIND_DATA)
-			field_add(plan, &plan->kinds[code].header,
+			field_add(plan, &plan->kinds[code].header, bottom,
 				  plan->stream_slot, STREAM_BYTES);
 		fields_of_layer(plan, &plan->layers[bottom], code, false);
 	}
@@ -276,7 +279,8 @@ static void header_of_cast(struct nopal_plan *plan)
 	cast->name = "cast";
 	for (uint32_t l = 0; l < plan->destinations; l++)
 		fields_of_layer(plan, &plan->layers[l], NOPAL_KIND_CAST, true);
-	field_add(plan, &cast->header, plan->above_kind_slot, ABOVE_KIND_BYTES);
+	field_add(plan, &cast->header, plan->destinations - 1,
+		  plan->above_kind_slot, ABOVE_KIND_BYTES);
 }
 
 /* What differs from departure to departure is no part of what is coded. */

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "fields.h"
 #include "session.h"
 
 void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
@@ -49,6 +50,19 @@ static bool body_of(const struct nopal_message *message,
 	return true;
 }
 
+/* The lowest layer did not know which of its sessions an upper layer's numbers are
+ * to be read near to. */
+static void serials_expand(const struct nopal_core *core,
+			   struct nopal_segment *segment)
+{
+	FOR_EACH_FIELD (field,
+			&nopal__plan(core)->kinds[NOPAL_KIND_DATA].header)
+		if (field->serial && field->layer == core->layer->index)
+			segment->attribute[field->slot] = nopal__serial_expand(
+				core->awake->serial[field->reference],
+				segment->attribute[field->slot], field->bytes);
+}
+
 void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 {
 	struct nopal_core *above =
@@ -76,6 +90,7 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 	segment->departed_ns = above->session.now_ns;
 	memcpy(segment->attribute, message->attribute,
 	       nopal__plan(core)->slot_count * sizeof(uint64_t));
+	serials_expand(above, segment);
 	if (above->fans_out)
 		segment->attribute[nopal__plan(core)->destination_slot] =
 			core->destination->id;

@@ -5,7 +5,7 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
  * Differs:   numbers are 64 bits inside and 32 on the wire; a number before the
  *            first that the peer can have used is dropped.  Among many, what is
- *            for one alone has the number 0.
+ *            for one alone has the number 0, and numbers end with 32 bits.
  * Needs:     nothing.
  * Provides:  message_numbers (exclusive).
  * Excludes:  nothing.
@@ -53,11 +53,17 @@ sequenced_messages_on_from_user(struct nopal_session *session,
 				struct nopal_message *message)
 {
 	struct sequenced_messages *self = nopal_state(session, part);
+	bool many = nopal_has(part, SEQUENCED_MESSAGES_DESTINATION);
 
-	if (!nopal_has(part, SEQUENCED_MESSAGES_DESTINATION) ||
-	    !nopal_is_for_one(session, message))
-		nopal_set(message, part, SEQUENCED_MESSAGES_NUMBER,
-			  self->next++);
+	if (many && nopal_is_for_one(session, message))
+		return NOPAL_CONTINUE;
+	if (many && self->next > UINT32_MAX) {
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "there are no more numbers for messages to "
+				    "all: open the group again");
+		return NOPAL_STOP;
+	}
+	nopal_set(message, part, SEQUENCED_MESSAGES_NUMBER, self->next++);
 	return NOPAL_CONTINUE;
 }
 

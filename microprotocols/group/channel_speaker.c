@@ -37,6 +37,12 @@ void nopal__channel_sent(struct nopal_session *session,
 
 	if (segment->departures != 1 || nopal_is_for_one(session, segment))
 		return;
+	if (self->next > UINT32_MAX) {
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "there are no more numbers for segments to "
+				    "all: open the group again");
+		return;
+	}
 	if (!self->next) {
 		self->next = SPEAKER_FIRST_NUMBER;
 		outstanding_begin(&self->cast, self->next);

@@ -56,6 +56,80 @@ static void test_a_layer_costs_no_header_of_its_own(void **state)
 	nopal_plan_unref(stack);
 }
 
+/* A counter of the upper layer that runs fast: nearly as far at once as four bytes
+ * tell. */
+enum { RUNNER_COUNT };
+enum { RUNNER_BYTES = 4, RUNNER_TURNS = 9 };
+static const uint64_t RUNNER_STEP = (UINT64_C(1) << 31) - 9;
+
+struct runner {
+	uint64_t count;
+};
+
+static uint64_t runner_read;
+
+static enum nopal_verdict runner_on_from_user(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_message *message)
+{
+	struct runner *self = nopal_state(session, part);
+
+	self->count += RUNNER_STEP;
+	nopal_set(message, part, RUNNER_COUNT, self->count);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict runner_on_from_net(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_segment *segment)
+{
+	runner_read = nopal_get(segment, part, RUNNER_COUNT);
+	nopal_serial_seen(session, part, RUNNER_COUNT, runner_read);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_microprotocol runner = {
+	.abi = NOPAL_ABI,
+	.name = "runner",
+	.family = "fake",
+	.summary = "a counter that runs fast",
+	.attributes =
+		(const struct nopal_attribute[]){
+			[RUNNER_COUNT] = { .name = "runner_count",
+					   .access = NOPAL_WRITE,
+					   .wire_bytes = RUNNER_BYTES,
+					   .kinds = NOPAL_DATA,
+					   .serial = true },
+			{ 0 } },
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(MSG_FROM_USER, runner_on_from_user,
+				 .before = "message_segments"),
+			NOPAL_ON(SEGMENT_FROM_NET, runner_on_from_net),
+			{ 0 } },
+	.state_size = sizeof(struct runner),
+};
+
+static void test_an_upper_layers_counter_outruns_its_bytes(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_add(&runner);
+	rig_open(&rig,
+		 "layer \"upper\" {\n  transport_driver {}\n  whole_messages {}\n"
+		 "  runner {}\n}\n"
+		 "layer \"lower\" {\n  transport_driver {}\n"
+		 "  fixed_size {}\n}\n",
+		 NULL);
+	for (uint64_t i = 1; i <= RUNNER_TURNS; i++) {
+		assert_int_equal(rig_send(&rig, "x"), 0);
+		rig_run(&rig, NOPAL_SECOND);
+		assert_int_equal(runner_read, i * RUNNER_STEP);
+	}
+	rig_close(&rig);
+}
+
 static void test_the_stack_closes_from_the_top(void **state)
 {
 	struct rig rig;
@@ -75,6 +149,8 @@ int main(void)
 		cmocka_unit_test(test_a_message_goes_down_and_up_the_stack),
 		cmocka_unit_test(test_fates_travel_up),
 		cmocka_unit_test(test_a_layer_costs_no_header_of_its_own),
+		cmocka_unit_test(
+			test_an_upper_layers_counter_outruns_its_bytes),
 		cmocka_unit_test(test_the_stack_closes_from_the_top),
 	};
 
