@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * items.h -- what handlers handle: bodies, segments and messages, their barriers,
- * and departures, of which each has a packet number.  The end of
- * microprotocol.h, which draws the states of a segment and includes it.
+ * and departures, of which each has a packet number.  Part of microprotocol.h, which
+ * draws the states of a segment and includes it.
  */
 #ifndef NOPAL_ITEMS_H
 #define NOPAL_ITEMS_H
@@ -148,19 +148,6 @@ void nopal_control_send(struct nopal_session *session,
 void nopal_control_send_by(struct nopal_session *session,
 			   struct nopal_segment *segment, uint32_t length,
 			   unsigned path);
-
-/* The same through the group's channel alone; nowhere where there is none. */
-void nopal_control_cast(struct nopal_session *session,
-			struct nopal_segment *segment, uint32_t length);
-
-/* For the role channel_repair: the copy that went through the channel has its fate; and
- * this destination gets one of its own, whose fate counts instead. */
-void nopal_copy_settle(struct nopal_session *session,
-		       struct nopal_segment *segment,
-		       struct nopal_destination *destination,
-		       enum nopal_fate fate);
-void nopal_copy_give(struct nopal_session *session,
-		     struct nopal_segment *segment, uint32_t index);
 
 /* Release this part's bit in a barrier of the segment.  Releasing a bit that
  * is not held is a counted mistake and does nothing. */

@@ -8,9 +8,15 @@
  *                                     +--nopal_endpoint_allow--------+ (accepted)
  *
  * Everything but plans belongs to one world and is used from its thread alone; the
- * blocking calls at the end run a world in a thread of their own.  Errors:
- * negative numbers are errno values, and pointers are NULL where a problem was
- * added to `problems`.  docs/use-from-c.md has two whole examples.
+ * blocking calls run a world in a thread of their own.  Errors: negative numbers are
+ * errno values, and pointers are NULL where a problem was added to `problems`.
+ * docs/use-from-c.md has whole examples.
+ *
+ * What is included here are its other pages, of which nobody has to include one:
+ *
+ *   traces.h	     what happened, written down and read
+ *   network.h	     links, live and simulated, and worlds in virtual time
+ *   connections.h   calls that block
  */
 #ifndef NOPAL_H
 #define NOPAL_H
@@ -496,293 +502,6 @@ struct nopal_endpoint_counters {
 const struct nopal_endpoint_counters *
 nopal_endpoint_counters(const struct nopal_endpoint *endpoint);
 
-/* ------------------------------------------------------------------- traces */
-
-/* A trace of all sessions of a world.  Hash and file may be used together. */
-enum nopal_trace_detail {
-	NOPAL_TRACE_OFF,
-	NOPAL_TRACE_PACKETS, /* departures, arrivals, deliveries, session life */
-	NOPAL_TRACE_EVENTS,  /* and every raise, hold, release and timer */
-};
-/* Starts a trace into `path` (NULL: hash only).  Negative: errno value. */
-int nopal_trace_start(struct nopal_world *world, const char *path,
-		      enum nopal_trace_detail detail);
-/* Ends it and flushes; the first write error, or 0. */
-int nopal_trace_stop(struct nopal_world *world);
-uint64_t nopal_trace_hash(const struct nopal_world *world);
-
-/* Reading one. */
-enum nopal_trace_what {
-	NOPAL_TRACED_SESSION =
-		1,	     /* a: local id, b: role (1 opener), number: plan */
-	NOPAL_TRACED_RAISE,  /* number: event, a: subject, b: detail */
-	NOPAL_TRACED_DEPART, /* number: kind, a: subject, b: packet number */
-	NOPAL_TRACED_ARRIVE, /* number: kind, a: subject, b: packet number */
-	NOPAL_TRACED_HOLD,   /* number: barrier, a: subject, b: bits waiting */
-	NOPAL_TRACED_RELEASE, /* number: barrier, a: subject, b: bits left, part: who */
-	NOPAL_TRACED_FREE,    /* a: subject */
-	NOPAL_TRACED_DELIVER, /* a: message, b: bytes */
-	NOPAL_TRACED_TIMER,   /* number: index, part: whose */
-	NOPAL_TRACED_NOTE,    /* number: enum nopal_trace_note, a, b */
-};
-enum nopal_trace_note {
-	NOPAL_NOTE_STALE = 1,	 /* stale handle */
-	NOPAL_NOTE_MISUSE,	 /* bit released that was not held */
-	NOPAL_NOTE_REFUSED_SEND, /* send asked for after SEGMENT_DONE */
-	NOPAL_NOTE_LONG_HOLD,	 /* watchdog; b: bits waiting */
-	NOPAL_NOTE_DROPPED,	 /* arriving datagram dropped; b: reason */
-};
-struct nopal_trace_record { /* as in the file, little endian */
-	int64_t time_ns;
-	uint32_t session; /* local id */
-	uint8_t what;	  /* enum nopal_trace_what */
-	uint8_t part;	  /* index in the plan; 255: the runtime */
-	uint16_t number;
-	uint64_t a; /* subject: segment or message number within the session */
-	uint64_t b;
-};
-struct nopal_trace_reader;
-struct nopal_trace_reader *nopal_trace_open(const char *path,
-					    struct nopal_problems *problems);
-/* 1: a record; 0: the end; negative: the file is damaged, -EIO. */
-int nopal_trace_next(struct nopal_trace_reader *reader,
-		     struct nopal_trace_record *ret_record);
-/* Names from the dictionary in the file; NULL beyond.  `plan` is its number. */
-const char *nopal_trace_event_name(const struct nopal_trace_reader *reader,
-				   unsigned event);
-const char *nopal_trace_part_name(const struct nopal_trace_reader *reader,
-				  unsigned plan, unsigned part);
-const char *nopal_trace_kind_name(const struct nopal_trace_reader *reader,
-				  unsigned plan, unsigned kind);
-const char *nopal_trace_hold_name(const struct nopal_trace_reader *reader,
-				  unsigned plan, unsigned barrier,
-				  unsigned bit);
-const char *nopal_trace_plan_name(const struct nopal_trace_reader *reader,
-				  unsigned plan);
-void nopal_trace_close(struct nopal_trace_reader *reader);
-
-/* --------------------------------------------------- links, as netem has them */
-
-enum nopal_loss_model {
-	NOPAL_LOSS_NONE,
-	NOPAL_LOSS_RANDOM,
-	NOPAL_LOSS_GEMODEL,
-	NOPAL_LOSS_MASK
-};
-enum nopal_distribution {
-	NOPAL_UNIFORM,
-	NOPAL_NORMAL,
-	NOPAL_PARETO,
-	NOPAL_PARETONORMAL
-};
-
-/* One direction of a link.  Probabilities are parts per million.  Order of
- * work: MTU, queue limit and rate, then loss, duplicate, corrupt, delay,
- * reorder: what is lost has used the link. */
-struct nopal_link {
-	int64_t delay_ns, jitter_ns;
-	enum nopal_distribution distribution;
-	uint32_t delay_correlation;
-	enum nopal_loss_model loss_model;
-	uint32_t loss; /* random */
-	uint32_t ge_p, ge_r, ge_bad_loss,
-		ge_good_loss; /* gemodel p r 1-h 1-k */
-	uint64_t loss_mask;   /* bit i: the i-th datagram is lost */
-	uint32_t duplicate, corrupt, reorder;
-	uint32_t gap;	   /* reorder every gap-th */
-	uint64_t rate_bps; /* 0: unlimited */
-	uint32_t limit;	   /* packets in the queue: default 1000 */
-	uint32_t mtu;	   /* IP bytes: default 1500 */
-	int64_t down_from_ns, down_until_ns; /* partition: nothing passes */
-	bool ecn; /* who understands it gets a mark in place of a loss */
-	int64_t ce_threshold_ns; /* a longer wait is marked; 0: none is */
-};
-/* Words of tc-netem: "rate 100mbit delay 25ms 2ms distribution normal loss 5%
- * limit 400"; `fwd:` and `rev:` begin words for one direction.  Negative: a
- * problem was added. */
-int nopal_link_parse(const char *text, struct nopal_link *ret_forward,
-		     struct nopal_link *ret_reverse,
-		     struct nopal_problems *problems);
-
-/* A UDP relay of the live world that treats datagrams as a link does: what
- * arrives at `listen` leaves for `target` by `forward`, and what comes back
- * returns by `reverse`.  Every sender has a socket of its own towards the target.
- * Runs on the caller's libevent loop. */
-struct nopal_relay;
-struct nopal_link_counters;
-struct nopal_relay *nopal_relay_open(struct event_base *base,
-				     const struct nopal_address *listen,
-				     const struct nopal_address *target,
-				     const struct nopal_link *forward,
-				     const struct nopal_link *reverse,
-				     uint64_t seed,
-				     struct nopal_problems *problems);
-void nopal_relay_close(struct nopal_relay *relay);
-void nopal_relay_local(const struct nopal_relay *relay,
-		       struct nopal_address *ret_address);
-void nopal_relay_counters(const struct nopal_relay *relay,
-			  struct nopal_link_counters *ret_forward,
-			  struct nopal_link_counters *ret_reverse);
-
-/* A link between two TUN devices, for any program's packets: what the kernel
- * routes into the first comes out of the second by `forward`, and back by
- * `reverse`.  Makes the devices and brings them up; they go when it is closed.
- * Lengths are those of IP packets.  Linux; needs the right to make devices. */
-struct nopal_tun;
-struct nopal_tun_side {
-	const char *device;
-	const char *netns; /* of ip-netns(8), or a path; NULL: the caller's */
-};
-struct nopal_tun *nopal_tun_open(struct event_base *base,
-				 const struct nopal_tun_side sides[2],
-				 const struct nopal_link *forward,
-				 const struct nopal_link *reverse,
-				 uint64_t seed,
-				 struct nopal_problems *problems);
-void nopal_tun_close(struct nopal_tun *tun);
-void nopal_tun_counters(const struct nopal_tun *tun,
-			struct nopal_link_counters *ret_forward,
-			struct nopal_link_counters *ret_reverse);
-
-/* --------------------------------------------------------------- simulation */
-
-/* A world in virtual time.  Same seed, same calls: same trace hash. */
-struct nopal_world *nopal_sim_new(uint64_t seed);
-/* Hosts are numbered from 0 in the order of adding; host i is 10.0.(i/256).(i%256). */
-int nopal_sim_host(struct nopal_world *world);
-/* Connects a host to another, each direction by its own link. */
-int nopal_sim_connect(struct nopal_world *world, int from, int to,
-		      const struct nopal_link *forward,
-		      const struct nopal_link *reverse);
-/* `count` pairs (2i, 2i+1) through one bottleneck shared by all. */
-int nopal_sim_dumbbell(struct nopal_world *world, int count,
-		       const struct nopal_link *edge,
-		       const struct nopal_link *forward,
-		       const struct nopal_link *reverse);
-/* Hosts 1..count each linked to host 0. */
-int nopal_sim_star(struct nopal_world *world, int count,
-		   const struct nopal_link *forward,
-		   const struct nopal_link *reverse);
-struct nopal_endpoint *nopal_sim_endpoint(struct nopal_world *world, int host,
-					  uint16_t port);
-void nopal_sim_address(int host, uint16_t port,
-		       struct nopal_address *ret_address);
-/* Change a link's words from now on. */
-int nopal_sim_change(struct nopal_world *world, int from, int to,
-		     const struct nopal_link *link);
-/* Run until `until_ns`, or until nothing is left to happen (1 is returned). */
-int nopal_sim_run(struct nopal_world *world, int64_t until_ns);
-/* One step: the next instant at which something happens; false: nothing will. */
-bool nopal_sim_step(struct nopal_world *world);
-/* A datagram as if it came from that address (fuzzing, replay). */
-void nopal_sim_inject(struct nopal_world *world,
-		      struct nopal_endpoint *endpoint,
-		      const struct nopal_address *from, const void *bytes,
-		      size_t length);
-/* Every datagram as it enters the network; for golden packets and captures. */
-void nopal_sim_tap(struct nopal_world *world,
-		   void (*tap)(void *user, int64_t now_ns,
-			       const struct nopal_address *from,
-			       const struct nopal_address *to,
-			       const uint8_t *bytes, size_t length),
-		   void *user);
-/* Call back at a virtual time. */
-void nopal_sim_at(struct nopal_world *world, int64_t time_ns,
-		  void (*call)(void *user), void *user);
-/* What a directed link did. */
-struct nopal_link_counters {
-	uint64_t entered, delivered, lost, overflowed, too_big, duplicated,
-		corrupted, reordered, marked;
-	uint64_t delivered_bytes; /* UDP payload; TUN: IP packets */
-	uint64_t queue_peak;	  /* packets */
-	int64_t queue_delay_peak_ns, queue_delay_sum_ns;
-	/* Live links alone.  How long after their time packets came out; what
-	 * the kernel took no more, and what it dropped before the link: where
-	 * these are not small, the emulator's machine was the bottleneck. */
-	int64_t late_peak_ns, late_sum_ns;
-	uint64_t refused, missed;
-};
-bool nopal_sim_link_counters(const struct nopal_world *world, int from, int to,
-			     struct nopal_link_counters *ret_counters);
-
-/* ----------------------------------------------------------- blocking calls */
-
-/* A session in a thread of its own behind bounded rings; each call may be made
- * from any one thread at a time.  Timeouts in nanoseconds, negative: for ever. */
-struct nopal_connection;
-struct nopal_listener;
-struct nopal_connection *nopal_dial(const char *config, const char *address,
-				    int64_t timeout_ns,
-				    struct nopal_problems *problems);
-/* Both sides call it, each with the other's address: see nopal_rendezvous_open. */
-struct nopal_connection *nopal_meet(const char *config, const char *local,
-				    const char *peer, int64_t timeout_ns,
-				    struct nopal_problems *problems);
-struct nopal_listener *nopal_listen(const char *config, const char *address,
-				    struct nopal_problems *problems);
-struct nopal_connection *nopal_accept(struct nopal_listener *listener,
-				      int64_t timeout_ns,
-				      struct nopal_problems *problems);
-/* 0, -ETIMEDOUT, -EPIPE, -EMSGSIZE. */
-int nopal_connection_send(struct nopal_connection *connection,
-			  const void *bytes, size_t length, int64_t timeout_ns);
-/* The same, to one destination alone where `destination` is its id (0: to all).
- * `ret_ticket` (or NULL) gets a number for nopal_connection_wait(): of the last
- * NOPAL_TICKETS tickets the fates are remembered, and while the fate of one is open
- * the ticket that would take its place waits, as it does for room.  -ENOENT: there
- * is no such destination any more. */
-enum { NOPAL_TICKETS = 4096 };
-int nopal_connection_send_to(struct nopal_connection *connection,
-			     uint32_t destination, const void *bytes,
-			     size_t length, int64_t timeout_ns,
-			     uint64_t *ret_ticket);
-/* Waits for the fate of what was sent: 0 unknown (it left), 1 arrived, 2 missing.
- * Ticket 0 is all that was sent: 1 where all of it has arrived since it was last
- * asked so, 2 where any is missing.  -ETIMEDOUT; -ENOENT: no ticket, or forgotten. */
-int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket,
-			  int64_t timeout_ns);
-/* Length of the message (which may exceed `room`: the rest is dropped), 0 at
- * the end in good order, -ETIMEDOUT, -ECONNRESET. */
-int64_t nopal_connection_receive(struct nopal_connection *connection,
-				 void *bytes, size_t room, int64_t timeout_ns);
-/* The same; `ret_from` gets the id of the destination that sent it, where there are
- * destinations, or 0. */
-int64_t nopal_connection_receive_from(struct nopal_connection *connection,
-				      void *bytes, size_t room,
-				      int64_t timeout_ns, uint32_t *ret_from);
-/* One connection to many, with a config that has a layer `per_destination`.  Waits
- * until each has opened or ended, or until the time is over: who has not opened is a
- * warning, and NULL is returned where nobody has.  nopal_dial() with such a config
- * is the same with one. */
-struct nopal_connection *nopal_dial_many(const char *config,
-					 const char *const *addresses,
-					 size_t count, int64_t timeout_ns,
-					 struct nopal_problems *problems);
-/* One more: its id when it is open.  -ETIMEDOUT, -ECONNREFUSED: it did not open, the
- * problems say why, and it is no destination; -EEXIST: it is one; -EPIPE: the
- * connection has ended; -EINVAL: no address, or no such connection: one to one, or
- * an accepted one. */
-int64_t nopal_connection_add(struct nopal_connection *connection,
-			     const char *address, int64_t timeout_ns,
-			     struct nopal_problems *problems);
-/* It gets no more messages, and nobody waits for it; what was sent before still goes
- * there, and then its session closes, or, `at_once`, it ends now.  Returns at once.  One that has ended by
- * itself is taken off the list.  -ENOENT: there is none; -EINVAL: as above. */
-int nopal_connection_remove(struct nopal_connection *connection, uint32_t id,
-			    bool at_once);
-/* Those that are there, and those that have ended and were not removed.  Writes at
- * most `room`, returns how many; `session` is NULL, and `text` valid until the
- * destination is removed, or the connection closed. */
-size_t nopal_connection_destinations(struct nopal_connection *connection,
-				     struct nopal_destination_info *ret_infos,
-				     size_t room);
-/* Waits for the good end: 0, or -ECONNRESET with the reason in `problems`. */
-int nopal_connection_close(struct nopal_connection *connection,
-			   int64_t timeout_ns, struct nopal_problems *problems);
-void nopal_listener_close(struct nopal_listener *listener);
-void nopal_listener_address(const struct nopal_listener *listener,
-			    struct nopal_address *ret_address);
-
 /* --------------------------------------------------------------- small tools */
 
 /* "25ms" and friends to base units, by enum nopal_unit; negative: a problem
@@ -799,6 +518,10 @@ void nopal_hash_init(struct nopal_hash *hash);
 void nopal_hash_update(struct nopal_hash *hash, const void *bytes,
 		       size_t length);
 uint64_t nopal_hash_final(struct nopal_hash *hash);
+
+#include "traces.h"
+#include "network.h"
+#include "connections.h"
 
 #ifdef __cplusplus
 }

@@ -62,12 +62,15 @@ includes runtime/io | { grep -E '^runtime/io/(sim|link)' || true; } |
 	{ grep -E '<(event2|sys/|netinet|pthread|time)' || true; } |
 	refuse "the simulated world has neither clock nor socket"
 
-# Public headers stand alone.
-for header in runtime/nopal.h runtime/microprotocol.h runtime/items.h \
-	runtime/structures.h; do
-	grep -n '^#include "' $header |
-		grep -v -e events.def -e items.h -e structures.h |
-		sed "s|^|$header:|" || true
+# Public headers stand alone: the pages that runtime/meson.build installs.
+pages=$(sed -n '/_pages = files(/,/)/p' runtime/meson.build | grep -o "[a-z_]*\.[a-z]*'" |
+	tr -d "'")
+[ -n "$pages" ] || echo "runtime/meson.build:1:no pages" >>"$faults"
+for page in $pages; do
+	grep -n '^#include "' "runtime/$page" | while IFS=: read -r line text; do
+		echo "$pages" | grep -qx "$(echo "$text" | cut -d'"' -f2)" ||
+			echo "runtime/$page:$line:$text"
+	done
 done | refuse "a public header includes no private one"
 
 cat "$faults"

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cursor.h -- how bytes are read and written: one cursor, one sticky error.  Numbers
+ * are big endian.  Part of microprotocol.h, which includes it.
+ */
+#ifndef NOPAL_CURSOR_H
+#define NOPAL_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct nopal_reader {
+	const uint8_t *at, *end;
+	bool bad; /* something was short or not canonical: all reads give 0 */
+};
+struct nopal_writer {
+	uint8_t *start, *at, *end;
+	bool full; /* something did not fit: nothing more is written */
+};
+
+uint64_t nopal_read(struct nopal_reader *reader, unsigned bytes); /* 1..8 */
+uint64_t
+nopal_read_varint(struct nopal_reader *reader); /* shortest form only */
+const uint8_t *nopal_read_bytes(struct nopal_reader *reader, size_t length);
+size_t nopal_read_left(const struct nopal_reader *reader);
+/* All was there, all was used, all was canonical. */
+bool nopal_read_complete(const struct nopal_reader *reader);
+
+void nopal_write(struct nopal_writer *writer, uint64_t value, unsigned bytes);
+void nopal_write_varint(struct nopal_writer *writer, uint64_t value);
+void nopal_write_bytes(struct nopal_writer *writer, const void *bytes,
+		       size_t length);
+
+#endif
