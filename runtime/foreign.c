@@ -38,7 +38,7 @@ struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,
 {
 	struct request_context context = { endpoint, from };
 	struct nopal_request request = {
-		.body = { bytes, bytes + length, false },
+		.body = nopal_reader_over(bytes, length),
 		.datagram_bytes = length,
 		.now_ns = endpoint->port.world->now_ns,
 		.private = &context,

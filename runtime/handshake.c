@@ -47,8 +47,7 @@ uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch,
 {
 	const struct request_context *context = request->private;
 	uint8_t bytes[64];
-	struct nopal_writer writer = { bytes, bytes, bytes + sizeof(bytes),
-				       false };
+	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 
 	nopal_write_bytes(&writer, context->from->ip,
 			  sizeof(context->from->ip));
@@ -58,7 +57,7 @@ uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch,
 	nopal_write(&writer, epoch, sizeof(epoch));
 	nopal_write(&writer, extra, sizeof(extra));
 	return nopal__siphash(context->endpoint->secret, bytes,
-			      (size_t)(writer.at - bytes));
+			      nopal_written(&writer));
 }
 
 /* ------------------------------------------------------------- what we send */
@@ -69,7 +68,7 @@ void nopal__opening_pack(struct nopal_core *core,
 	uint32_t bytes =
 		CONNECT_HEAD + NOPAL_CHECK_BYTES + segment->body.length;
 	uint8_t *start = nopal__train_room(core, nopal__first_way(core), bytes);
-	struct nopal_writer writer = { start, start, start + bytes, false };
+	struct nopal_writer writer = nopal_writer_over(start, bytes);
 
 	if (!start)
 		return;
@@ -102,10 +101,9 @@ static void reply_send(struct nopal_endpoint *endpoint,
 		       struct nopal_writer *body)
 {
 	const struct request_context *context = request->private;
-	struct nopal_writer writer = { bytes, bytes,
-				       bytes + REPLY_HEAD + REPLY_CHECK_BYTES,
-				       false };
-	size_t length = (size_t)(body->at - body->start);
+	struct nopal_writer writer =
+		nopal_writer_over(bytes, REPLY_HEAD + REPLY_CHECK_BYTES);
+	uint32_t length = nopal_written(body);
 
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_REPLY), 1);
 	nopal_write(&writer, request->peer_id, NOPAL_ID_BYTES);
@@ -114,21 +112,20 @@ static void reply_send(struct nopal_endpoint *endpoint,
 			     body->start, length) &
 			    UINT16_MAX,
 		    REPLY_CHECK_BYTES);
-	nopal__endpoint_answer(
-		endpoint, context->from, bytes,
-		(uint32_t)(REPLY_HEAD + REPLY_CHECK_BYTES + length));
+	nopal__endpoint_answer(endpoint, context->from, bytes,
+			       REPLY_HEAD + REPLY_CHECK_BYTES + length);
 }
 
 /* A reply never reaches the size of its request. */
 static struct nopal_writer reply_body(const struct nopal_request *request,
 				      uint8_t *bytes)
 {
-	uint8_t *start = bytes + REPLY_HEAD + REPLY_CHECK_BYTES;
+	const size_t head = REPLY_HEAD + REPLY_CHECK_BYTES;
 	size_t room = request->datagram_bytes - 1;
 
 	if (room > REPLY_ROOM)
 		room = REPLY_ROOM;
-	return (struct nopal_writer){ start, start, bytes + room, false };
+	return nopal_writer_over(bytes + head, room - head);
 }
 
 /* ------------------------------------------------------- refusing a stranger */
@@ -205,15 +202,13 @@ uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint,
 			    const struct nopal_address *from, uint32_t peer_id)
 {
 	uint8_t bytes[32];
-	struct nopal_writer writer = { bytes, bytes, bytes + sizeof(bytes),
-				       false };
+	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 	uint64_t key;
 
 	nopal_write_bytes(&writer, from->ip, sizeof(from->ip));
 	nopal_write(&writer, from->port, 2);
 	nopal_write(&writer, peer_id, NOPAL_ID_BYTES);
-	key = nopal__siphash(endpoint->secret, bytes,
-			     (size_t)(writer.at - bytes));
+	key = nopal__siphash(endpoint->secret, bytes, nopal_written(&writer));
 	return key ? key : 1;
 }
 
@@ -490,7 +485,7 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 {
 	struct request_context context = { endpoint, from };
 	struct nopal_request request = {
-		.body = { bytes, bytes + length, false },
+		.body = nopal_reader_over(bytes, length),
 		.datagram_bytes = length,
 		.now_ns = endpoint->port.world->now_ns,
 		.private = &context,
@@ -534,8 +529,8 @@ static void refused(struct nopal_core *core, struct nopal_reader body)
 void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 			  uint8_t *bytes, uint32_t length)
 {
-	struct nopal_reader body = { bytes + REPLY_HEAD, bytes + length,
-				     false };
+	struct nopal_reader body =
+		nopal_reader_over(bytes + REPLY_HEAD, length - REPLY_HEAD);
 	uint64_t check = nopal_read(&body, REPLY_CHECK_BYTES);
 	struct nopal_reader whole = body;
 	uint64_t type;

@@ -37,6 +37,12 @@ static inline void nopal_buffer_unref(struct nopal_buffer *buffer)
 		buffer->release(buffer);
 }
 
+static inline struct nopal_reader
+nopal_body_reader(const struct nopal_body *body)
+{
+	return nopal_reader_over(body->bytes, body->length);
+}
+
 enum nopal_fate {
 	NOPAL_UNKNOWN, /* left, and nobody can say */
 	NOPAL_ARRIVED, /* the peer has it */
@@ -142,6 +148,30 @@ struct nopal_segment *nopal_control_new(struct nopal_session *session,
 					const struct nopal_part *part,
 					unsigned kind, uint32_t length,
 					uint8_t **ret_bytes);
+/* The same with a writer over these bytes, for nopal_written() to say how many have
+ * become of them. */
+static inline struct nopal_segment *
+nopal_control_begin(struct nopal_session *session,
+		    const struct nopal_part *part, unsigned kind, uint32_t room,
+		    struct nopal_writer *ret_writer)
+{
+	uint8_t *bytes;
+	struct nopal_segment *segment =
+		nopal_control_new(session, part, kind, room, &bytes);
+
+	if (segment)
+		*ret_writer = nopal_writer_over(bytes, room);
+	return segment;
+}
+/* One that says all by its kind and its attributes. */
+static inline struct nopal_segment *
+nopal_control_bare(struct nopal_session *session, const struct nopal_part *part,
+		   unsigned kind)
+{
+	uint8_t *nowhere;
+
+	return nopal_control_new(session, part, kind, 0, &nowhere);
+}
 void nopal_control_send(struct nopal_session *session,
 			struct nopal_segment *segment, uint32_t length);
 /* The same by one path alone, whether it is open or not. */

@@ -211,14 +211,13 @@ static void pack_formatted(struct nopal_core *core, struct nopal_way way,
 	const struct nopal_plan *plan = nopal__plan(core);
 	bool opening = introduces(core, segment);
 	uint8_t header[HEADER_ROOM], *start;
-	struct nopal_writer writer = { header, header, header + sizeof(header),
-				       false };
+	struct nopal_writer writer = nopal_writer_over(header, sizeof(header));
 	uint32_t bytes;
 
 	writer.at = put_head(core, segment->kind, opening, header);
 	plan->format->microprotocol->format->pack(&core->session, plan->format,
 						  segment, &writer);
-	bytes = (uint32_t)(writer.at - header);
+	bytes = nopal_written(&writer);
 	start = nopal__train_room(
 		core, way, bytes + segment->body.length + plan->trailer_bytes);
 	if (!start)
@@ -306,7 +305,7 @@ uint8_t nopal__foreign_kind(const struct nopal_plan *plan, const uint8_t *bytes,
 			    uint32_t length)
 {
 	const struct nopal_format *format = plan->format->microprotocol->format;
-	const struct nopal_reader datagram = { bytes, bytes + length, false };
+	const struct nopal_reader datagram = nopal_reader_over(bytes, length);
 	int which;
 
 	if (!format->kind_of)
@@ -324,7 +323,7 @@ static inline bool get_format(struct nopal_core *core,
 			      const uint8_t *bytes, uint32_t length)
 {
 	const struct nopal_part *part = nopal__plan(core)->format;
-	struct nopal_reader reader = { bytes, bytes + length, false };
+	struct nopal_reader reader = nopal_reader_over(bytes, length);
 
 	if (!part->microprotocol->format->unpack(&core->session, part, segment,
 						 &reader) ||

@@ -67,7 +67,7 @@ static struct nopal_segment *coalesce_segment(struct nopal_session *session,
 {
 	struct nopal_writer *writer = &self->writer;
 	struct nopal_body body = { self->buffer, writer->start,
-				   (uint32_t)(writer->at - writer->start) };
+				   nopal_written(writer) };
 	struct nopal_message *message =
 		nopal_message_find(session, self->message[0]);
 	struct nopal_segment *segment = NULL;
@@ -137,11 +137,7 @@ static bool coalesce_prepare(struct nopal_session *session,
 	self->buffer = nopal_body_buffer(session, room);
 	if (!self->buffer)
 		return false;
-	self->writer = (struct nopal_writer){
-		.start = self->buffer->bytes,
-		.at = self->buffer->bytes,
-		.end = self->buffer->bytes + room,
-	};
+	self->writer = nopal_writer_over(self->buffer->bytes, room);
 	return true;
 }
 
@@ -245,10 +241,7 @@ static enum nopal_verdict coalesce_on_verified(struct nopal_session *session,
 					       const struct nopal_part *part,
 					       struct nopal_segment *segment)
 {
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t number = nopal_get(segment, part, COALESCE_MESSAGE);
 	uint64_t count = coalesce_count(reader);
 	bool kept = true;

@@ -49,15 +49,6 @@ struct handshake_accept {
 	uint64_t nonce, id, initial;
 };
 
-static inline struct nopal_reader
-handshake_reader(const struct nopal_segment *segment)
-{
-	const struct nopal_body *body = &segment->body;
-
-	return (struct nopal_reader){ body->bytes, body->bytes + body->length,
-				      false };
-}
-
 /* `*ret_known` is what is before the cookie: what both sides know alike.  Its last
  * bytes are the offers. */
 static inline bool handshake_read_connect(struct nopal_reader reader,

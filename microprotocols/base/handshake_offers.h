@@ -49,8 +49,7 @@ static inline bool handshake_answer(struct nopal_session *session,
 				    const struct handshake_accept *accept)
 {
 	uint8_t answer[HANDSHAKE_ACCEPT_BYTES + NOPAL_OFFERS_MOST];
-	struct nopal_writer writer = { answer, answer, answer + sizeof(answer),
-				       false };
+	struct nopal_writer writer = nopal_writer_over(answer, sizeof(answer));
 	struct nopal_opening opening = {
 		.request = request.at,
 		.request_length = nopal_read_left(&request),
@@ -61,7 +60,7 @@ static inline bool handshake_answer(struct nopal_session *session,
 	if (!nopal_offers_read(session, &request))
 		return false;
 	handshake_write_answer(session, &writer, accept);
-	opening.answer_length = (size_t)(writer.at - answer);
+	opening.answer_length = nopal_written(&writer);
 	return nopal_offers_agreed(session, &opening);
 }
 
@@ -72,8 +71,7 @@ static inline bool handshake_answered(struct nopal_session *session,
 				      const struct nopal_segment *answer)
 {
 	uint8_t request[HANDSHAKE_CONNECT_BYTES];
-	struct nopal_writer writer = { request, request,
-				       request + request_bytes, false };
+	struct nopal_writer writer = nopal_writer_over(request, request_bytes);
 	struct nopal_opening opening = {
 		.request = request,
 		.answer = answer->body.bytes,
@@ -81,7 +79,7 @@ static inline bool handshake_answered(struct nopal_session *session,
 	};
 
 	handshake_write_request(session, &writer, connect);
-	opening.request_length = (size_t)(writer.at - request);
+	opening.request_length = nopal_written(&writer);
 	return nopal_offers_agreed(session, &opening);
 }
 

@@ -34,9 +34,7 @@ struct keep_alive {
 static void keep_alive_send(struct nopal_session *session,
 			    const struct nopal_part *part, unsigned kind)
 {
-	uint8_t *bytes;
-	struct nopal_segment *segment =
-		nopal_control_new(session, part, kind, 0, &bytes);
+	struct nopal_segment *segment = nopal_control_bare(session, part, kind);
 
 	if (segment)
 		nopal_control_send(session, segment, 0);

@@ -264,15 +264,13 @@ static enum nopal_verdict mtu_discovery_on_probe(struct nopal_session *session,
 						 const struct nopal_part *part,
 						 struct nopal_segment *segment)
 {
-	struct nopal_writer writer = { 0 };
+	struct nopal_writer writer;
 	struct nopal_segment *answer =
-		nopal_control_new(session, part, MTU_DISCOVERY_ANSWER,
-				  MTU_DISCOVERY_ANSWER_BYTES, &writer.start);
+		nopal_control_begin(session, part, MTU_DISCOVERY_ANSWER,
+				    MTU_DISCOVERY_ANSWER_BYTES, &writer);
 
 	if (!answer)
 		return NOPAL_STOP;
-	writer.at = writer.start;
-	writer.end = writer.start + MTU_DISCOVERY_ANSWER_BYTES;
 	nopal_write(&writer, segment->body.length, MTU_DISCOVERY_ANSWER_BYTES);
 	nopal_control_send(session, answer, MTU_DISCOVERY_ANSWER_BYTES);
 	return NOPAL_STOP;
@@ -283,10 +281,7 @@ static enum nopal_verdict mtu_discovery_on_answer(struct nopal_session *session,
 						  struct nopal_segment *segment)
 {
 	struct mtu_discovery *self = nopal_state(session, part);
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t length = nopal_read(&reader, MTU_DISCOVERY_ANSWER_BYTES);
 
 	if (!nopal_read_complete(&reader) ||

@@ -58,9 +58,8 @@ static enum nopal_verdict stream_end_on_close(struct nopal_session *session,
 					      const struct nopal_part *part,
 					      struct nopal_session *subject)
 {
-	uint8_t *bytes;
 	struct nopal_segment *segment =
-		nopal_control_new(session, part, STREAM_END_END, 0, &bytes);
+		nopal_control_bare(session, part, STREAM_END_END);
 
 	(void)subject;
 	if (segment)
@@ -115,13 +114,12 @@ static enum nopal_verdict stream_end_on_broken(struct nopal_session *session,
 {
 	const struct stream_end *self = nopal_state(session, part);
 	struct nopal_segment *segment;
-	uint8_t *bytes;
 
 	(void)failure;
 	if (self->reset || self->heard ||
 	    (nopal_session_is_opener(session) && !self->began))
 		return NOPAL_CONTINUE;
-	segment = nopal_control_new(session, part, STREAM_END_RESET, 0, &bytes);
+	segment = nopal_control_bare(session, part, STREAM_END_RESET);
 	if (segment)
 		nopal_control_send(session, segment, 0);
 	return NOPAL_CONTINUE;

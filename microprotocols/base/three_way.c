@@ -161,10 +161,7 @@ static bool three_way_agree(struct nopal_session *session,
 			    const struct nopal_segment *segment)
 {
 	struct three_way *self = nopal_state(session, part);
-	struct nopal_reader reader = { segment->body.bytes,
-				       segment->body.bytes +
-					       segment->body.length,
-				       false };
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t theirs = nopal_read(&reader, THREE_WAY_MSS_BYTES);
 	uint32_t most = nopal_body_most(session);
 	uint32_t header = nopal_path_most(session) - most;

@@ -11,13 +11,11 @@ void nopal__three_way_send(struct nopal_session *session,
 {
 	uint32_t length = mss ? THREE_WAY_MSS_BYTES : 0;
 	struct nopal_writer writer;
-	uint8_t *bytes = NULL;
 	struct nopal_segment *segment =
-		nopal_control_new(session, part, kind, length, &bytes);
+		nopal_control_begin(session, part, kind, length, &writer);
 
 	if (!segment)
 		return;
-	writer = (struct nopal_writer){ bytes, bytes, bytes + length, false };
 	if (mss)
 		nopal_write(&writer, mss, THREE_WAY_MSS_BYTES);
 	nopal_set(segment, part, THREE_WAY_NUMBER, number);

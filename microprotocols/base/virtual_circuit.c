@@ -171,7 +171,7 @@ virtual_circuit_on_reply(struct nopal_session *session,
 	struct handshake_connect *ours = &self->connect, said;
 
 	if (self->state != VIRTUAL_CIRCUIT_ASKING ||
-	    !handshake_read_cookie(handshake_reader(segment), &said) ||
+	    !handshake_read_cookie(nopal_body_reader(&segment->body), &said) ||
 	    said.nonce != ours->nonce || self->cookies >= set->attempts ||
 	    (ours->cookie_given && ours->cookie == said.cookie))
 		return NOPAL_STOP;
@@ -197,7 +197,7 @@ virtual_circuit_on_connect(struct nopal_session *session,
 	struct nopal_reader known;
 
 	if (nopal_session_is_opener(session) ||
-	    !handshake_read_connect(handshake_reader(segment),
+	    !handshake_read_connect(nopal_body_reader(&segment->body),
 				    nopal_offers_bytes(session), &said, &known))
 		return NOPAL_STOP;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
@@ -246,7 +246,7 @@ virtual_circuit_on_accept(struct nopal_session *session,
 	struct nopal_reader offers;
 
 	if (!nopal_session_is_opener(session) ||
-	    !handshake_read_accept(handshake_reader(segment),
+	    !handshake_read_accept(nopal_body_reader(&segment->body),
 				   nopal_offers_bytes(session), &said,
 				   &offers) ||
 	    said.nonce != self->connect.nonce ||
@@ -375,7 +375,7 @@ static bool virtual_circuit_read_close(const struct virtual_circuit *self,
 	uint64_t nonce;
 
 	return self->state >= VIRTUAL_CIRCUIT_TELLING &&
-	       handshake_read_close(handshake_reader(segment), &nonce,
+	       handshake_read_close(nopal_body_reader(&segment->body), &nonce,
 				    ret_known) &&
 	       nonce == self->connect.nonce;
 }

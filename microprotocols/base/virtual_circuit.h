@@ -58,22 +58,6 @@ virtual_circuit_wait(const struct virtual_circuit_parameters *set,
 	return wait_ns < set->retry_most_ns ? wait_ns : set->retry_most_ns;
 }
 
-/* A segment of this kind and a writer over its body; NULL: over budget. */
-static inline struct nopal_segment *
-virtual_circuit_begin(struct nopal_session *session,
-		      const struct nopal_part *part, unsigned kind,
-		      uint32_t length, struct nopal_writer *ret_writer)
-{
-	uint8_t *bytes = NULL;
-	struct nopal_segment *segment =
-		nopal_control_new(session, part, kind, length, &bytes);
-
-	if (segment)
-		*ret_writer = (struct nopal_writer){ bytes, bytes,
-						     bytes + length, false };
-	return segment;
-}
-
 static inline void virtual_circuit_send_connect(struct nopal_session *session,
 						const struct nopal_part *part)
 {
@@ -81,7 +65,7 @@ static inline void virtual_circuit_send_connect(struct nopal_session *session,
 	uint32_t length =
 		handshake_connect_bytes(session, part, VIRTUAL_CIRCUIT_CONNECT);
 	struct nopal_writer writer;
-	struct nopal_segment *segment = virtual_circuit_begin(
+	struct nopal_segment *segment = nopal_control_begin(
 		session, part, VIRTUAL_CIRCUIT_CONNECT, length, &writer);
 
 	if (!segment)
@@ -112,7 +96,7 @@ static inline void virtual_circuit_send_accept(struct nopal_session *session,
 		virtual_circuit_accept(session, part);
 	uint32_t length = HANDSHAKE_ACCEPT_BYTES + nopal_offers_bytes(session);
 	struct nopal_writer writer;
-	struct nopal_segment *segment = virtual_circuit_begin(
+	struct nopal_segment *segment = nopal_control_begin(
 		session, part, VIRTUAL_CIRCUIT_ACCEPT, length, &writer);
 
 	if (!segment)
@@ -127,7 +111,7 @@ static inline void virtual_circuit_send_close(struct nopal_session *session,
 {
 	const struct virtual_circuit *self = nopal_state(session, part);
 	struct nopal_writer writer;
-	struct nopal_segment *segment = virtual_circuit_begin(
+	struct nopal_segment *segment = nopal_control_begin(
 		session, part, kind, HANDSHAKE_CLOSE_BYTES, &writer);
 
 	if (!segment)

@@ -72,11 +72,8 @@ static bool compression_squeeze(struct nopal_session *session,
 {
 	const struct compression_parameters *set = nopal_parameters(part);
 	struct compression *self = nopal_state(session, part);
-	struct nopal_writer writer = {
-		.start = body->buffer->bytes,
-		.at = body->buffer->bytes,
-		.end = body->buffer->bytes + message->length - 1,
-	};
+	struct nopal_writer writer =
+		nopal_writer_over(body->buffer->bytes, message->length - 1);
 	size_t bytes;
 
 	nopal_write_varint(&writer, message->length);
@@ -86,7 +83,7 @@ static bool compression_squeeze(struct nopal_session *session,
 		session, &self->memory, (int)set->level, message->one.bytes,
 		message->length, writer.at, (size_t)(writer.end - writer.at));
 	body->bytes = writer.start;
-	body->length = (uint32_t)((size_t)(writer.at - writer.start) + bytes);
+	body->length = nopal_written(&writer) + (uint32_t)bytes;
 	return bytes != 0;
 }
 
@@ -133,11 +130,7 @@ static bool compression_gather(struct nopal_session *session,
 		return false;
 	ret_body->bytes = ret_body->buffer->bytes;
 	ret_body->length = (uint32_t)message->length;
-	writer = (struct nopal_writer){
-		.start = ret_body->buffer->bytes,
-		.at = ret_body->buffer->bytes,
-		.end = ret_body->buffer->bytes + message->length,
-	};
+	writer = nopal_writer_over(ret_body->buffer->bytes, message->length);
 	for (uint32_t i = 0; i < message->fragments; i++)
 		nopal_write_bytes(&writer, message->fragment[i].bytes,
 				  message->fragment[i].length);
@@ -200,10 +193,8 @@ static enum compression_outcome compression_undo(struct nopal_session *session,
 		return COMPRESSION_NONSENSE;
 	if (!compression_gather(session, message, &body))
 		return COMPRESSION_NO_MEMORY;
-	outcome = compression_expand(
-		session, part, message,
-		(struct nopal_reader){ .at = body.bytes,
-				       .end = body.bytes + body.length });
+	outcome = compression_expand(session, part, message,
+				     nopal_body_reader(&body));
 	nopal_buffer_unref(body.buffer);
 	return outcome;
 }

@@ -97,20 +97,17 @@ static void ecn_response_tell(struct nopal_session *session,
 			      const struct nopal_part *part)
 {
 	struct ecn_response *self = nopal_state(session, part);
-	struct nopal_writer writer = { 0 };
+	struct nopal_writer writer;
 	struct nopal_segment *segment =
-		nopal_control_new(session, part, ECN_RESPONSE_MARKS,
-				  ECN_RESPONSE_MOST_BYTES, &writer.start);
+		nopal_control_begin(session, part, ECN_RESPONSE_MARKS,
+				    ECN_RESPONSE_MOST_BYTES, &writer);
 
 	if (!segment)
 		return;
-	writer.at = writer.start;
-	writer.end = writer.start + ECN_RESPONSE_MOST_BYTES;
 	nopal_write(&writer, self->latest, ECN_RESPONSE_NUMBER_BYTES);
 	nopal_write_varint(&writer, self->marked);
 	nopal_write_varint(&writer, self->spoiled);
-	nopal_control_send(session, segment,
-			   (uint32_t)(writer.at - writer.start));
+	nopal_control_send(session, segment, nopal_written(&writer));
 	self->told_ns = session->now_ns;
 }
 
@@ -241,10 +238,7 @@ static enum nopal_verdict ecn_response_on_marks(struct nopal_session *session,
 {
 	const struct ecn_response_parameters *set = nopal_parameters(part);
 	struct ecn_response *self = nopal_state(session, part);
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t wire = nopal_read(&reader, ECN_RESPONSE_NUMBER_BYTES);
 	uint64_t marked = nopal_read_varint(&reader);
 	uint64_t spoiled = nopal_read_varint(&reader), packet;

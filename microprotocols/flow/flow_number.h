@@ -24,10 +24,7 @@ static inline uint64_t flow_number_expand(uint64_t wire, uint64_t near)
 static inline bool flow_number_low(const struct nopal_segment *segment,
 				   uint32_t *ret_number)
 {
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t wire = nopal_read(&reader, FLOW_NUMBER_BYTES);
 
 	if (!nopal_read_complete(&reader))
@@ -53,15 +50,12 @@ static inline bool flow_number_say(struct nopal_session *session,
 				   const struct nopal_part *part, unsigned kind,
 				   uint64_t number)
 {
-	uint8_t *bytes;
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_new(
-		session, part, kind, FLOW_NUMBER_BYTES, &bytes);
+	struct nopal_segment *segment = nopal_control_begin(
+		session, part, kind, FLOW_NUMBER_BYTES, &writer);
 
 	if (!segment)
 		return false;
-	writer = (struct nopal_writer){ bytes, bytes, bytes + FLOW_NUMBER_BYTES,
-					false };
 	nopal_write(&writer, (uint32_t)number, FLOW_NUMBER_BYTES);
 	nopal_control_send(session, segment, FLOW_NUMBER_BYTES);
 	return true;

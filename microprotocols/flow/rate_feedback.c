@@ -68,15 +68,12 @@ static bool rate_feedback_send(struct nopal_session *session,
 			       const struct nopal_part *part, unsigned kind,
 			       uint32_t number, uint64_t bps)
 {
-	uint8_t *bytes;
 	struct nopal_writer writer;
-	struct nopal_segment *segment = nopal_control_new(
-		session, part, kind, RATE_FEEDBACK_BYTES, &bytes);
+	struct nopal_segment *segment = nopal_control_begin(
+		session, part, kind, RATE_FEEDBACK_BYTES, &writer);
 
 	if (!segment)
 		return false;
-	writer = (struct nopal_writer){ bytes, bytes,
-					bytes + RATE_FEEDBACK_BYTES, false };
 	nopal_write(&writer, number, RATE_FEEDBACK_NUMBER_BYTES);
 	nopal_write(&writer, bps, RATE_FEEDBACK_BPS_BYTES);
 	nopal_control_send(session, segment, RATE_FEEDBACK_BYTES);
@@ -86,10 +83,7 @@ static bool rate_feedback_send(struct nopal_session *session,
 static bool rate_feedback_read(const struct nopal_segment *segment,
 			       uint32_t *ret_number, uint64_t *ret_bps)
 {
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t number = nopal_read(&reader, RATE_FEEDBACK_NUMBER_BYTES);
 	uint64_t bps = nopal_read(&reader, RATE_FEEDBACK_BPS_BYTES);
 

@@ -90,10 +90,7 @@ struct rts_cts {
 static bool rts_cts_read(const struct nopal_segment *segment, unsigned count,
 			 uint64_t *ret_totals)
 {
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 
 	for (unsigned i = 0; i < count; i++)
 		ret_totals[i] = nopal_read(&reader, RTS_CTS_TOTAL_BYTES);
@@ -105,14 +102,12 @@ static bool rts_cts_send(struct nopal_session *session,
 			 const uint64_t *totals, unsigned count)
 {
 	uint32_t length = count * RTS_CTS_TOTAL_BYTES;
-	uint8_t *bytes;
 	struct nopal_writer writer;
 	struct nopal_segment *segment =
-		nopal_control_new(session, part, kind, length, &bytes);
+		nopal_control_begin(session, part, kind, length, &writer);
 
 	if (!segment)
 		return false;
-	writer = (struct nopal_writer){ bytes, bytes, bytes + length, false };
 	for (unsigned i = 0; i < count; i++)
 		nopal_write(&writer, totals[i], RTS_CTS_TOTAL_BYTES);
 	nopal_control_send(session, segment, length);

@@ -161,19 +161,18 @@ adaptive_redundancy_on_turn_end(struct nopal_session *session,
 	const struct adaptive_redundancy_parameters *set =
 		nopal_parameters(part);
 	struct adaptive_redundancy *self = nopal_state(session, part);
-	struct nopal_writer writer = { 0 };
+	struct nopal_writer writer;
 	uint64_t reorder = (uint64_t)set->reorder;
 	struct nopal_segment *report;
 
 	(void)subject;
 	if (self->latest < self->told + (uint64_t)set->every + reorder)
 		return NOPAL_CONTINUE;
-	report = nopal_control_new(
-		session, part, ADAPTIVE_REDUNDANCY_LOSS_REPORT,
-		ADAPTIVE_REDUNDANCY_REPORT_BYTES, &writer.at);
+	report = nopal_control_begin(session, part,
+				     ADAPTIVE_REDUNDANCY_LOSS_REPORT,
+				     ADAPTIVE_REDUNDANCY_REPORT_BYTES, &writer);
 	if (!report)
 		return NOPAL_CONTINUE;
-	writer.end = writer.at + ADAPTIVE_REDUNDANCY_REPORT_BYTES;
 	self->told = self->latest - reorder;
 	nopal_write(&writer, (uint32_t)self->told,
 		    ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
@@ -282,9 +281,7 @@ adaptive_redundancy_on_report(struct nopal_session *session,
 			      struct nopal_segment *segment)
 {
 	struct adaptive_redundancy *self = nopal_state(session, part);
-	struct nopal_reader reader = { .at = segment->body.bytes,
-				       .end = segment->body.bytes +
-					      segment->body.length };
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint32_t latest =
 		(uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
 	uint32_t came =

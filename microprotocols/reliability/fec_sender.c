@@ -91,21 +91,17 @@ static struct nopal_segment *fec_parity_new(struct nopal_session *session,
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 	struct nopal_writer head;
-	struct nopal_segment *segment;
-	uint8_t *bytes;
+	struct nopal_segment *segment = nopal_control_begin(
+		session, part, FEC_PARITY, FEC_HEAD_BYTES + length, &head);
 
-	segment = nopal_control_new(session, part, FEC_PARITY,
-				    FEC_HEAD_BYTES + length, &bytes);
 	if (!segment)
 		return NULL;
 	nopal_set(segment, part, FEC_BLOCK, self->number);
 	nopal_set(segment, part, FEC_INDEX, self->erasure.sources + row);
-	head = (struct nopal_writer){ .at = bytes,
-				      .end = bytes + FEC_HEAD_BYTES };
 	nopal_write(&head, self->members, 1);
 	nopal_write(&head, self->members + self->parities, 1);
 	nopal_write(&head, length, FEC_SYMBOL_BYTES);
-	*ret_symbol = bytes + FEC_HEAD_BYTES;
+	*ret_symbol = head.at;
 	return segment;
 }
 

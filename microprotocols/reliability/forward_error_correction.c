@@ -138,9 +138,7 @@ forward_error_correction_on_parity(struct nopal_session *session,
 {
 	struct forward_error_correction *self = nopal_state(session, part);
 	uint32_t k = self->erasure.sources, parities = self->erasure.parities;
-	struct nopal_reader reader = { .at = segment->body.bytes,
-				       .end = segment->body.bytes +
-					      segment->body.length };
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint32_t sources = (uint32_t)nopal_read(&reader, 1);
 	uint32_t symbols = (uint32_t)nopal_read(&reader, 1);
 	uint32_t length = (uint32_t)nopal_read(&reader, FEC_SYMBOL_BYTES);

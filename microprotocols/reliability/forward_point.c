@@ -45,10 +45,10 @@ static void forward_point_tell(struct nopal_session *session,
 {
 	struct partial_reliability *self = nopal_state(session, part);
 	int64_t wait_ns = forward_point_wait(session, part);
-	struct nopal_writer writer = { 0 };
+	struct nopal_writer writer;
 	struct nopal_segment *segment =
-		nopal_control_new(session, part, PARTIAL_RELIABILITY_FORWARD,
-				  PARTIAL_RELIABILITY_BYTES, &writer.start);
+		nopal_control_begin(session, part, PARTIAL_RELIABILITY_FORWARD,
+				    PARTIAL_RELIABILITY_BYTES, &writer);
 
 	self->told = self->open.base;
 	nopal_share(session, part, PARTIAL_RELIABILITY_FORWARD_POINT,
@@ -57,8 +57,6 @@ static void forward_point_tell(struct nopal_session *session,
 			  session->now_ns + wait_ns);
 	if (!segment)
 		return;
-	writer.at = writer.start;
-	writer.end = writer.start + PARTIAL_RELIABILITY_BYTES;
 	nopal_write(&writer, (uint32_t)self->told,
 		    PARTIAL_RELIABILITY_NUMBER_BYTES);
 	nopal_write(&writer, (uint32_t)forward_point_order(session, part),
@@ -130,10 +128,7 @@ nopal__forward_point_on_forward(struct nopal_session *session,
 	struct partial_reliability *self = nopal_state(session, part);
 	bool numbered = nopal_has(part, PARTIAL_RELIABILITY_MESSAGE);
 	uint64_t near = numbered ? self->highest_message : self->highest;
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t point = forward_point_expand(
 		nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES),
 		self->highest);

@@ -125,12 +125,11 @@ static enum nopal_verdict go_back_n_on_told(struct nopal_session *session,
 {
 	struct go_back_n *self = nopal_state(session, part);
 	struct nopal_segment *ack;
-	uint8_t *bytes;
 
 	(void)subject;
 	if (!self->owed)
 		return NOPAL_CONTINUE;
-	ack = nopal_control_new(session, part, GO_BACK_N_ACK, 0, &bytes);
+	ack = nopal_control_bare(session, part, GO_BACK_N_ACK);
 	if (!ack)
 		return NOPAL_CONTINUE;
 	nopal_set(ack, part, GO_BACK_N_FLOOR_ALONE, self->next);

@@ -139,9 +139,7 @@ static bool sliding_read(const struct nopal_part *part,
 {
 	const struct sliding_window_fec_parameters *set =
 		nopal_parameters(part);
-	struct nopal_reader reader = { .at = segment->body.bytes,
-				       .end = segment->body.bytes +
-					      segment->body.length };
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 
 	repair->number = (uint32_t)nopal_read(&reader, SLIDING_NUMBER_BYTES);
 	repair->count = (uint32_t)nopal_read(&reader, 1);

@@ -72,20 +72,19 @@ static struct nopal_segment *sliding_repair_new(struct nopal_session *session,
 {
 	struct sliding_window_fec *self = nopal_state(session, part);
 	uint32_t length = sliding_length(self);
-	struct nopal_writer head = { 0 };
+	struct nopal_writer head;
 	struct nopal_segment *segment;
 
 	if (SLIDING_HEAD_BYTES + length >
 	    nopal_control_limit(session, part, SLIDING_REPAIR))
 		return NULL;
-	segment = nopal_control_new(session, part, SLIDING_REPAIR,
-				    SLIDING_HEAD_BYTES + length, &head.at);
+	segment = nopal_control_begin(session, part, SLIDING_REPAIR,
+				      SLIDING_HEAD_BYTES + length, &head);
 	if (!segment)
 		return NULL;
 	nopal_set(segment, part, SLIDING_SOURCE, self->newest);
 	nopal_set(segment, part, SLIDING_REPAIR_GROUP,
 		  self->newest - self->kept + 1);
-	head.end = head.at + SLIDING_HEAD_BYTES;
 	nopal_write(&head, self->number, SLIDING_NUMBER_BYTES);
 	nopal_write(&head, self->kept, 1);
 	nopal_write(&head, length, SLIDING_SYMBOL_BYTES);

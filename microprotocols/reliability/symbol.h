@@ -27,9 +27,8 @@ static inline uint32_t nopal__symbol_pack(struct nopal_session *session,
 					  unsigned floor, uint8_t *symbol,
 					  uint32_t room)
 {
-	struct nopal_writer head = {
-		.at = symbol, .end = symbol + NOPAL__SYMBOL_LENGTH_BYTES
-	};
+	struct nopal_writer head =
+		nopal_writer_over(symbol, NOPAL__SYMBOL_LENGTH_BYTES);
 	uint64_t rides = nopal_get(segment, part, floor);
 	uint32_t length;
 
@@ -50,7 +49,7 @@ static inline struct nopal_segment *
 nopal__symbol_unpack(struct nopal_session *session, const uint8_t *symbol,
 		     uint32_t length)
 {
-	struct nopal_reader reader = { .at = symbol, .end = symbol + length };
+	struct nopal_reader reader = nopal_reader_over(symbol, length);
 	uint32_t bytes =
 		(uint32_t)nopal_read(&reader, NOPAL__SYMBOL_LENGTH_BYTES);
 	const uint8_t *packed = nopal_read_bytes(&reader, bytes);

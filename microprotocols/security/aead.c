@@ -72,8 +72,8 @@ static bool aead_read_offer(struct nopal_session *session,
 static void aead_opener_id(const struct nopal_session *session,
 			   uint8_t *ret_bytes)
 {
-	struct nopal_writer writer = { ret_bytes, ret_bytes,
-				       ret_bytes + AEAD_ID_BYTES, false };
+	struct nopal_writer writer =
+		nopal_writer_over(ret_bytes, AEAD_ID_BYTES);
 
 	nopal_write(&writer,
 		    nopal_session_is_opener(session)

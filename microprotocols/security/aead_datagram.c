@@ -116,8 +116,7 @@ static bool aead_seal(struct nopal_session *session,
 	struct aead *self = nopal_state(session, part);
 	const struct nopal__aead_phase *write = &self->secrets->write;
 	uint8_t *trailer = bytes + length;
-	struct nopal_writer word = { trailer, trailer,
-				     trailer + AEAD_WORD_BYTES, false };
+	struct nopal_writer word = nopal_writer_over(trailer, AEAD_WORD_BYTES);
 	uint8_t nonce[NOPAL__AEAD_NONCE_BYTES], clear[AEAD_CLEAR_BYTES];
 
 	if ((!self->secrets->ready && !nopal__aead_make_ready(part, self)) ||
@@ -288,9 +287,8 @@ bool nopal__aead_open_datagram(struct nopal_session *session,
 			       const struct nopal_part *part, uint8_t *bytes,
 			       size_t length)
 {
-	struct nopal_reader reader = { bytes + length,
-				       bytes + length + AEAD_WORD_BYTES,
-				       false };
+	struct nopal_reader reader =
+		nopal_reader_over(bytes + length, AEAD_WORD_BYTES);
 	uint32_t word = (uint32_t)nopal_read(&reader, AEAD_WORD_BYTES);
 
 	if (word == AEAD_ANSWER_PHASE)

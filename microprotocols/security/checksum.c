@@ -55,10 +55,8 @@ static void checksum_close(struct nopal_session *session,
 			   const struct nopal_part *part, uint8_t *bytes,
 			   size_t length)
 {
-	struct nopal_writer trailer = { .start = bytes + length,
-					.at = bytes + length,
-					.end = bytes + length +
-					       CHECKSUM_BYTES };
+	struct nopal_writer trailer =
+		nopal_writer_over(bytes + length, CHECKSUM_BYTES);
 
 	(void)session;
 	nopal_write(&trailer, checksum_of(part, bytes, length), CHECKSUM_BYTES);
@@ -68,9 +66,8 @@ static bool checksum_open(struct nopal_session *session,
 			  const struct nopal_part *part, uint8_t *bytes,
 			  size_t length)
 {
-	struct nopal_reader trailer = {
-		.at = bytes + length, .end = bytes + length + CHECKSUM_BYTES
-	};
+	struct nopal_reader trailer =
+		nopal_reader_over(bytes + length, CHECKSUM_BYTES);
 
 	(void)session;
 	return nopal_read(&trailer, CHECKSUM_BYTES) ==

@@ -126,17 +126,15 @@ static void ack_receiver_send(struct nopal_session *session,
 		.delay_ns = session->now_ns - self->latest_ns,
 		.cut = whole > room,
 	};
-	struct nopal_writer writer = { 0 };
-	struct nopal_segment *segment = nopal_control_new(
-		session, part, POSITIVE_ACK_ACK, ACK_REPORT_HEAD_BYTES + bitmap,
-		&writer.start);
+	struct nopal_writer writer;
+	struct nopal_segment *segment =
+		nopal_control_begin(session, part, POSITIVE_ACK_ACK,
+				    ACK_REPORT_HEAD_BYTES + bitmap, &writer);
 
 	if (!segment)
 		return;
-	writer.at = writer.start;
-	writer.end = writer.start + ACK_REPORT_HEAD_BYTES;
 	ack_report_write(&writer, &report);
-	bitmap = ack_report_bitmap(&self->seen, writer.end, bitmap);
+	bitmap = ack_report_bitmap(&self->seen, writer.at, bitmap);
 	nopal_control_send(session, segment, ACK_REPORT_HEAD_BYTES + bitmap);
 	ack_receiver_acked(session, part);
 }

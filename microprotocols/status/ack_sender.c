@@ -407,10 +407,7 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_session *session,
 {
 	const struct positive_ack_parameters *set = nopal_parameters(part);
 	const struct positive_ack *self = nopal_state(session, part);
-	const struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
+	const struct nopal_reader reader = nopal_body_reader(&segment->body);
 	struct ack_report report;
 	struct nopal_ack ack = { .largest_sent_ns = -1 };
 

@@ -267,21 +267,18 @@ static bool negative_ack_any_due(const struct nopal_session *session,
 static void negative_ack_send(struct nopal_session *session,
 			      const struct nopal_part *part)
 {
-	struct nopal_writer writer = { 0 };
+	struct nopal_writer writer;
 	uint32_t length = nopal_control_limit(session, part, NEGATIVE_ACK_NAK);
 	struct nopal_segment *segment;
 
 	if (length > NEGATIVE_ACK_BYTES)
 		length = NEGATIVE_ACK_BYTES;
-	segment = nopal_control_new(session, part, NEGATIVE_ACK_NAK, length,
-				    &writer.start);
+	segment = nopal_control_begin(session, part, NEGATIVE_ACK_NAK, length,
+				      &writer);
 	if (!segment)
 		return;
-	writer.at = writer.start;
-	writer.end = writer.start + length;
 	negative_ack_write(session, part, &writer);
-	nopal_control_send(session, segment,
-			   (uint32_t)(writer.at - writer.start));
+	nopal_control_send(session, segment, nopal_written(&writer));
 	negative_ack_plan(session, part);
 }
 
@@ -437,10 +434,7 @@ static enum nopal_verdict negative_ack_on_nak(struct nopal_session *session,
 					      struct nopal_segment *segment)
 {
 	const struct negative_ack *self = nopal_state(session, part);
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t next = nopal_next_packet_number(session);
 	uint64_t largest = nopal_read(&reader, NEGATIVE_ACK_NUMBER_BYTES);
 	uint64_t first = nopal_read(&reader, NEGATIVE_ACK_NUMBER_BYTES);

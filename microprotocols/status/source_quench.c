@@ -52,10 +52,7 @@ static enum nopal_verdict source_quench_on_quench(struct nopal_session *session,
 						  struct nopal_segment *segment)
 {
 	struct source_quench *self = nopal_state(session, part);
-	struct nopal_reader reader = {
-		.at = segment->body.bytes,
-		.end = segment->body.bytes + segment->body.length,
-	};
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint32_t number =
 		(uint32_t)nopal_read(&reader, SOURCE_QUENCH_NUMBER_BYTES);
 
@@ -112,15 +109,13 @@ static void source_quench_send(struct nopal_session *session,
 	const struct source_quench_parameters *set = nopal_parameters(part);
 	struct source_quench *self = nopal_state(session, part);
 	int64_t rtt_ns = nopal_shared(session, part, SOURCE_QUENCH_SMOOTHED);
-	struct nopal_writer writer = { 0 };
+	struct nopal_writer writer;
 	struct nopal_segment *segment =
-		nopal_control_new(session, part, SOURCE_QUENCH_QUENCH,
-				  SOURCE_QUENCH_NUMBER_BYTES, &writer.start);
+		nopal_control_begin(session, part, SOURCE_QUENCH_QUENCH,
+				    SOURCE_QUENCH_NUMBER_BYTES, &writer);
 
 	if (!segment)
 		return;
-	writer.at = writer.start;
-	writer.end = writer.start + SOURCE_QUENCH_NUMBER_BYTES;
 	nopal_write(&writer, ++self->sent, SOURCE_QUENCH_NUMBER_BYTES);
 	nopal_control_send(session, segment, SOURCE_QUENCH_NUMBER_BYTES);
 	self->next_ns = session->now_ns + (rtt_ns ? rtt_ns : set->interval_ns);
