@@ -84,24 +84,22 @@ void nopal__channel_ask(struct nopal_session *session,
 	const struct channel_repair_parameters *set = nopal_parameters(part);
 	struct channel_hearer *self = hearer_of(session, part);
 	uint32_t room = nopal_control_limit(session, part, CHANNEL_REPAIR_NAK);
-	struct nopal_writer writer = { 0 };
+	struct nopal_writer writer;
 	struct nopal_segment *nak;
 
 	if (!hearer_misses(self))
 		return;
 	if (room > CHANNEL_REPAIR_NAK_BYTES)
 		room = CHANNEL_REPAIR_NAK_BYTES;
-	nak = nopal_control_new(session, part, CHANNEL_REPAIR_NAK, room,
-				&writer.start);
+	nak = nopal_control_begin(session, part, CHANNEL_REPAIR_NAK, room,
+				  &writer);
 	hearer_wait(session, part, set->again_ns);
 	if (!nak)
 		return;
-	writer.at = writer.start;
-	writer.end = writer.start + room;
 	hearer_write(self, &writer);
 	self->asked = true;
 	nopal_shared(session, part, CHANNEL_REPAIR_NAKS)++;
-	nopal_control_send(session, nak, (uint32_t)(writer.at - writer.start));
+	nopal_control_send(session, nak, nopal_written(&writer));
 }
 
 /* Is all that is missing here in what comes again? */
@@ -126,16 +124,14 @@ void nopal__channel_tell(struct nopal_session *session,
 			 const struct nopal_part *part)
 {
 	struct channel_hearer *self = hearer_of(session, part);
-	struct nopal_writer writer = { 0 };
+	struct nopal_writer writer;
 	struct nopal_segment *report =
-		nopal_control_new(session, part, CHANNEL_REPAIR_REPORT,
-				  CHANNEL_REPAIR_REPORT_BYTES, &writer.start);
+		nopal_control_begin(session, part, CHANNEL_REPAIR_REPORT,
+				    CHANNEL_REPAIR_REPORT_BYTES, &writer);
 	int64_t delay_ns = session->now_ns - self->latest_ns;
 
 	if (!report)
 		return;
-	writer.at = writer.start;
-	writer.end = writer.start + CHANNEL_REPAIR_REPORT_BYTES;
 	nopal_write(&writer, self->seen.floor, CHANNEL_REPAIR_NUMBER_BYTES);
 	nopal_write(&writer, self->latest, CHANNEL_REPAIR_NUMBER_BYTES);
 	nopal_write(&writer, (uint64_t)(delay_ns / NOPAL_MICROSECOND),
@@ -189,9 +185,7 @@ void nopal__channel_point(struct nopal_session *session,
 			  const struct nopal_segment *segment)
 {
 	struct channel_hearer *self = hearer_of(session, part);
-	struct nopal_reader reader = { .at = segment->body.bytes,
-				       .end = segment->body.bytes +
-					      segment->body.length };
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t first = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	uint64_t order = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	struct nopal_forward forward = { .segment = first, .order = order };
@@ -267,9 +261,7 @@ void nopal__channel_top(struct nopal_session *session,
 {
 	const struct channel_repair_parameters *set = nopal_parameters(part);
 	struct channel_hearer *self = hearer_of(session, part);
-	struct nopal_reader reader = { .at = segment->body.bytes,
-				       .end = segment->body.bytes +
-					      segment->body.length };
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t end = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 
 	if (reader.bad || !self->first || segment->path != NOPAL_PATH_CHANNEL ||

@@ -98,14 +98,10 @@ static struct nopal_segment *speaker_numbered(struct nopal_session *session,
 					      struct nopal_writer *writer)
 {
 	struct nopal_segment *segment =
-		nopal_control_new(session, part, kind, room, &writer->start);
+		nopal_control_begin(session, part, kind, room, writer);
 
-	if (!segment)
-		return NULL;
-	writer->at = writer->start;
-	writer->end = writer->start + room;
-	writer->full = false;
-	nopal_write(writer, number, CHANNEL_REPAIR_NUMBER_BYTES);
+	if (segment)
+		nopal_write(writer, number, CHANNEL_REPAIR_NUMBER_BYTES);
 	return segment;
 }
 
@@ -268,9 +264,7 @@ void nopal__channel_report(struct nopal_session *session,
 {
 	struct nopal_destination *destination =
 		speaker_whose(session, part, segment);
-	struct nopal_reader reader = { .at = segment->body.bytes,
-				       .end = segment->body.bytes +
-					      segment->body.length };
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t floor = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	uint64_t latest = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	uint64_t delay_us = nopal_read(&reader, CHANNEL_REPAIR_COUNT_BYTES);
@@ -378,9 +372,8 @@ speaker_repair_all(struct nopal_session *session, const struct nopal_part *part,
 		   struct nopal_destination *destination,
 		   const struct nopal_body *asked, bool leave)
 {
-	struct channel_ranges ranges = nopal__channel_ranges(
-		(struct nopal_reader){ .at = asked->bytes,
-				       .end = asked->bytes + asked->length });
+	struct channel_ranges ranges =
+		nopal__channel_ranges(nopal_body_reader(asked));
 	enum speaker_repair most = SPEAKER_NOTHING;
 
 	while (most < SPEAKER_TOO_LATE && nopal__channel_next(&ranges)) {

@@ -47,23 +47,6 @@ struct multicast {
 	bool joined;
 };
 
-/* A control segment without a body, or with the id of the channel. */
-static struct nopal_segment *multicast_new(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   unsigned kind, int64_t id)
-{
-	struct nopal_writer writer = { 0 };
-	struct nopal_segment *segment = nopal_control_new(
-		session, part, kind, MULTICAST_ID_BYTES, &writer.start);
-
-	if (!segment)
-		return NULL;
-	writer.at = writer.start;
-	writer.end = writer.start + MULTICAST_ID_BYTES;
-	nopal_write(&writer, (uint64_t)id, MULTICAST_ID_BYTES);
-	return segment;
-}
-
 /* ------------------------------------------------------------- who speaks */
 
 static bool multicast_somebody_is_deaf(const struct nopal_session *session)
@@ -89,7 +72,7 @@ static void multicast_when_try(struct nopal_session *session,
 
 	if (self->tries >= set->probes || !multicast_somebody_is_deaf(session))
 		return;
-	probe = multicast_new(session, part, MULTICAST_PROBE, 0);
+	probe = nopal_control_bare(session, part, MULTICAST_PROBE);
 	if (probe)
 		nopal_control_cast(session, probe, 0);
 	nopal_timer_start(session, part, MULTICAST_TRY,
@@ -105,6 +88,7 @@ multicast_on_destination(struct nopal_session *session,
 	const struct multicast_parameters *set = nopal_parameters(part);
 	struct multicast *self = nopal_state(session, part);
 	struct nopal_segment *tell;
+	struct nopal_writer writer;
 	int64_t id;
 
 	if (nopal_is_destination(session))
@@ -119,9 +103,11 @@ multicast_on_destination(struct nopal_session *session,
 	id = nopal_channel_open(session, set->group, (unsigned)set->hops);
 	if (id < 0) /* no multicast here: copies it is */
 		return NOPAL_CONTINUE;
-	tell = multicast_new(session, part, MULTICAST_CHANNEL, id);
+	tell = nopal_control_begin(session, part, MULTICAST_CHANNEL,
+				   MULTICAST_ID_BYTES, &writer);
 	if (!tell)
 		return NOPAL_CONTINUE;
+	nopal_write(&writer, (uint64_t)id, MULTICAST_ID_BYTES);
 	nopal_set(tell, part, MULTICAST_DESTINATION, destination->id);
 	nopal_control_send(session, tell, MULTICAST_ID_BYTES);
 	self->tries = 0;
@@ -161,9 +147,7 @@ static enum nopal_verdict multicast_on_channel(struct nopal_session *session,
 {
 	const struct multicast_parameters *set = nopal_parameters(part);
 	struct multicast *self = nopal_state(session, part);
-	struct nopal_reader reader = { .at = segment->body.bytes,
-				       .end = segment->body.bytes +
-					      segment->body.length };
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint32_t id = (uint32_t)nopal_read(&reader, MULTICAST_ID_BYTES);
 
 	if (nopal_read_complete(&reader) && nopal_is_destination(session))
@@ -180,7 +164,7 @@ static enum nopal_verdict multicast_on_probe(struct nopal_session *session,
 
 	if (!self->joined || segment->path != NOPAL_PATH_CHANNEL)
 		return NOPAL_CONTINUE;
-	heard = multicast_new(session, part, MULTICAST_HEARD, 0);
+	heard = nopal_control_bare(session, part, MULTICAST_HEARD);
 	if (heard)
 		nopal_control_send(session, heard, 0);
 	return NOPAL_CONTINUE;
