@@ -90,8 +90,8 @@ static void group_send(struct group *group, unsigned source, uint8_t kind,
 		       uint32_t id)
 {
 	uint8_t bytes[64] = { nopal__first_byte(kind) };
-	struct nopal_writer writer = { bytes, bytes + 1, bytes + sizeof(bytes),
-				       false };
+	struct nopal_writer writer =
+		nopal_writer_over(bytes + 1, sizeof(bytes) - 1);
 	struct nopal_train train = { &group->at, bytes, sizeof(bytes),
 				     sizeof(bytes) };
 

@@ -59,8 +59,8 @@ static struct law_direction *law_direction(uint32_t id)
 
 static uint32_t word_of(const uint8_t *bytes, size_t length)
 {
-	struct nopal_reader reader = { bytes + length - AEAD_OVERHEAD_BYTES,
-				       bytes + length, false };
+	struct nopal_reader reader = nopal_reader_over(
+		bytes + length - AEAD_OVERHEAD_BYTES, AEAD_WORD_BYTES);
 
 	return (uint32_t)nopal_read(&reader, AEAD_WORD_BYTES);
 }
@@ -70,7 +70,7 @@ static void law_note(void *user, int64_t now_ns,
 		     const struct nopal_address *to, const uint8_t *bytes,
 		     size_t length)
 {
-	struct nopal_reader id = { bytes + 1, bytes + 5, false };
+	struct nopal_reader id = nopal_reader_over(bytes + 1, 4);
 	struct law_direction *one;
 	uint32_t word;
 	uint8_t kind;
@@ -181,6 +181,13 @@ static void test_both_directions_have_other_keys(void **state)
 	rig_close(&rig);
 }
 
+static bool takes(struct rig *rig, const uint8_t *offer, size_t length)
+{
+	struct nopal_reader reader = nopal_reader_over(offer, length);
+
+	return nopal_offers_read(rig->opener.session, &reader);
+}
+
 /* An answer that comes again must be the same. */
 static void test_an_offer_is_taken_once(void **state)
 {
@@ -191,16 +198,9 @@ static void test_an_offer_is_taken_once(void **state)
 	(void)state;
 	rig_open(&rig, SEALED, NULL);
 	peer = aead_of(rig.opener.session)->secrets->peer;
-	assert_true(nopal_offers_read(
-		rig.opener.session,
-		&(struct nopal_reader){ peer, peer + sizeof(other), false }));
-	assert_false(nopal_offers_read(
-		rig.opener.session,
-		&(struct nopal_reader){ other, other + sizeof(other), false }));
-	assert_false(nopal_offers_read(
-		rig.opener.session,
-		&(struct nopal_reader){ peer, peer + sizeof(other) - 1,
-					false }));
+	assert_true(takes(&rig, peer, sizeof(other)));
+	assert_false(takes(&rig, other, sizeof(other)));
+	assert_false(takes(&rig, peer, sizeof(other) - 1));
 	rig_close(&rig);
 }
 
@@ -253,8 +253,7 @@ static void test_nothing_is_turned_back(void **state)
 	static struct capture capture;
 	struct rig_side *opener = &capture.rig.opener;
 	struct captured *sent = capture.datagram;
-	struct nopal_writer id = { sent->bytes + 1, sent->bytes + 1,
-				   sent->bytes + 5, false };
+	struct nopal_writer id = nopal_writer_over(sent->bytes + 1, 4);
 
 	(void)state;
 	capture_open(&capture, SEALED);

@@ -252,8 +252,8 @@ static bool is_kind(const struct captured *datagram, uint8_t kind)
 static void check_again(struct captured *connect, uint64_t fingerprint)
 {
 	uint8_t *bytes = connect->bytes;
-	struct nopal_reader id = { bytes + 1, bytes + 5, false };
-	struct nopal_writer head = { bytes + 5, bytes + 5, bytes + 21, false };
+	struct nopal_reader id = nopal_reader_over(bytes + 1, 4);
+	struct nopal_writer head = nopal_writer_over(bytes + 5, 16);
 	const uint64_t key[2] = { fingerprint, nopal_read(&id, 4) };
 
 	nopal_write(&head, fingerprint, 8);
@@ -368,7 +368,7 @@ static bool strips(struct between *between, bool to_acceptor,
 	uint64_t theirs = nopal_plan_fingerprint(between->other);
 	uint64_t ours = nopal_plan_fingerprint(between->rig.plan);
 	uint8_t *bytes = datagram->bytes;
-	struct nopal_reader id = { bytes + 1, bytes + 5, false };
+	struct nopal_reader id = nopal_reader_over(bytes + 1, 4);
 
 	(void)to_acceptor;
 	if (is_kind(datagram, NOPAL_KIND_CONNECT)) {

@@ -35,23 +35,25 @@ static void clear(void)
 	body.length = 0;
 }
 
+static struct nopal_writer behind(void)
+{
+	return nopal_writer_over(body.bytes + body.length, ROOM - body.length);
+}
+
 static void add(uint64_t value, unsigned bytes)
 {
-	struct nopal_writer writer = { .at = body.bytes + body.length,
-				       .end = body.bytes + ROOM };
+	struct nopal_writer writer = behind();
 
 	nopal_write(&writer, value, bytes);
-	body.length += bytes;
+	body.length += nopal_written(&writer);
 }
 
 static void add_varint(uint64_t value)
 {
-	struct nopal_writer writer = { .at = body.bytes + body.length,
-				       .end = body.bytes + ROOM };
+	struct nopal_writer writer = behind();
 
-	writer.start = writer.at;
 	nopal_write_varint(&writer, value);
-	body.length += (uint32_t)(writer.at - writer.start);
+	body.length += nopal_written(&writer);
 }
 
 /* Sent as the microprotocol would: sealed, and by the session or the channel. */

@@ -38,8 +38,7 @@ static struct wire squeezed(unsigned algorithm, const uint8_t *bytes,
 {
 	struct nopal__codec_memory memory = { 0 };
 	struct wire wire;
-	struct nopal_writer writer = { wire.bytes, wire.bytes,
-				       wire.bytes + WIRE_ROOM, false };
+	struct nopal_writer writer = nopal_writer_over(wire.bytes, WIRE_ROOM);
 	size_t form;
 
 	nopal_write_varint(&writer, claim);
@@ -48,7 +47,7 @@ static struct wire squeezed(unsigned algorithm, const uint8_t *bytes,
 					    (size_t)(writer.end - writer.at));
 	codec_of(algorithm)->rest(NULL, &memory);
 	assert_true(form > 0);
-	wire.length = (size_t)(writer.at - writer.start) + form;
+	wire.length = nopal_written(&writer) + form;
 	return wire;
 }
 

@@ -156,12 +156,12 @@ static void nak(struct rig *rig, const void *bytes, size_t length)
 static size_t nak_body(uint8_t *bytes, uint64_t largest, uint64_t first,
 		       const uint8_t *ranges, size_t length)
 {
-	struct nopal_writer writer = { bytes, bytes, bytes + 64, false };
+	struct nopal_writer writer = nopal_writer_over(bytes, 64);
 
 	nopal_write(&writer, largest, 4);
 	nopal_write(&writer, first, 4);
 	nopal_write_bytes(&writer, ranges, length);
-	return (size_t)(writer.at - bytes);
+	return nopal_written(&writer);
 }
 
 /* Numbers 2 to 6 are away as packets 1 to 5. */

@@ -55,7 +55,7 @@ static void test_what_the_peer_says_is_not_remembered(void **state)
 static void acknowledge_early(uint64_t first)
 {
 	uint8_t ack[10] = { 0 };
-	struct nopal_writer writer = { ack, ack, ack + sizeof(ack), false };
+	struct nopal_writer writer = nopal_writer_over(ack, sizeof(ack));
 	uint64_t next = nopal_next_packet_number(rig.opener.session);
 
 	nopal_write(&writer, (next - 1) & UINT32_MAX, 4);

@@ -63,11 +63,11 @@ static size_t ack_body(uint8_t *bytes, uint64_t largest, uint64_t floor,
 		       const uint8_t *bitmap, size_t bitmap_bytes)
 {
 	const struct ack_report report = { .largest = largest, .floor = floor };
-	struct nopal_writer writer = { bytes, bytes, bytes + 512, false };
+	struct nopal_writer writer = nopal_writer_over(bytes, 512);
 
 	ack_report_write(&writer, &report);
 	nopal_write_bytes(&writer, bitmap, bitmap_bytes);
-	return (size_t)(writer.at - bytes);
+	return nopal_written(&writer);
 }
 
 static void test_messages_get_their_fate(void **state)
@@ -447,8 +447,8 @@ static void test_bitmap_is_read_as_it_was_written(void **state)
 		struct nopal_numbers seen = { 0 };
 		struct ack_report report;
 		uint8_t bytes[512];
-		struct nopal_writer writer = { bytes, bytes,
-					       bytes + sizeof(bytes), false };
+		struct nopal_writer writer =
+			nopal_writer_over(bytes, sizeof(bytes));
 		uint32_t length;
 
 		assert_int_equal(nopal_numbers_init(&seen, first, 128), 0);
@@ -461,7 +461,7 @@ static void test_bitmap_is_read_as_it_was_written(void **state)
 		length = ack_report_bitmap(&seen, writer.at, length);
 		writer.at += length;
 		assert_true(ack_report_read(
-			(struct nopal_reader){ bytes, writer.at, false }, 1,
+			nopal_reader_over(bytes, nopal_written(&writer)), 1,
 			seen.end, true, &report));
 		assert_int_equal(report.floor, first + 2);
 		assert_int_equal(report.highest, seen.end - 1);

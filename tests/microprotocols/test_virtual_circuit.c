@@ -241,12 +241,12 @@ static void test_data_before_the_accept_is_stopped(void **state)
 static size_t written(uint8_t *bytes, size_t room,
 		      const struct handshake_connect *connect)
 {
-	struct nopal_writer writer = { bytes, bytes, bytes + room, false };
+	struct nopal_writer writer = nopal_writer_over(bytes, room);
 
 	handshake_write_known(&writer, "text", 0, connect);
 	handshake_write_proof(&writer, connect);
 	assert_false(writer.full);
-	return (size_t)(writer.at - writer.start);
+	return nopal_written(&writer);
 }
 
 static bool reads(const uint8_t *bytes, size_t length)
@@ -257,9 +257,8 @@ static bool reads(const uint8_t *bytes, size_t length)
 	bool good;
 
 	memcpy(exact, bytes, length);
-	good = handshake_read_connect(
-		(struct nopal_reader){ exact, exact + length, false }, 0,
-		&connect, &known);
+	good = handshake_read_connect(nopal_reader_over(exact, length), 0,
+				      &connect, &known);
 	free(exact);
 	return good;
 }

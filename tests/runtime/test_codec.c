@@ -20,34 +20,19 @@ static uint64_t draw(void)
 	return state >> 8 ^ state << 30;
 }
 
-static struct nopal_writer writer(uint8_t *bytes, size_t room)
-{
-	return (struct nopal_writer){ bytes, bytes, bytes + room, false };
-}
-
-static struct nopal_reader reader(const uint8_t *bytes, size_t length)
-{
-	return (struct nopal_reader){ bytes, bytes + length, false };
-}
-
-static size_t written(const struct nopal_writer *w)
-{
-	return (size_t)(w->at - w->start);
-}
-
 static void numbers_are_big_endian(void **unused)
 {
 	uint8_t bytes[ROOM];
-	struct nopal_writer w = writer(bytes, sizeof(bytes));
+	struct nopal_writer w = nopal_writer_over(bytes, sizeof(bytes));
 
 	(void)unused;
 	nopal_write(&w, 0x010203, 3);
 	nopal_write(&w, UINT64_C(0x1122334455667788), 8);
 	nopal_write(&w, 0x1234, 1); /* truncated */
-	assert_int_equal(written(&w), 12);
+	assert_int_equal(nopal_written(&w), 12);
 	assert_memory_equal(
 		bytes, "\x01\x02\x03\x11\x22\x33\x44\x55\x66\x77\x88\x34", 12);
-	struct nopal_reader r = reader(bytes, 12);
+	struct nopal_reader r = nopal_reader_over(bytes, 12);
 	assert_int_equal(nopal_read(&r, 3), 0x010203);
 	assert_true(nopal_read(&r, 8) == UINT64_C(0x1122334455667788));
 	assert_int_equal(nopal_read(&r, 1), 0x34);
@@ -63,13 +48,14 @@ static void random_round_trips(void **unused)
 		unsigned length = (unsigned)(draw() % 8) + 1;
 		uint64_t wide = draw() >> draw() % 64;
 		uint64_t value = draw() & (UINT64_MAX >> (64 - 8 * length));
-		struct nopal_writer w = writer(bytes, sizeof(bytes));
+		struct nopal_writer w = nopal_writer_over(bytes, sizeof(bytes));
 
 		nopal_write_varint(&w, wide);
 		nopal_write(&w, value, length);
 		nopal_write_bytes(&w, "xyz", 3);
 		assert_false(w.full);
-		struct nopal_reader r = reader(bytes, written(&w));
+		struct nopal_reader r =
+			nopal_reader_over(bytes, nopal_written(&w));
 		assert_true(nopal_read_varint(&r) == wide);
 		assert_true(nopal_read(&r, length) == value);
 		assert_int_equal(nopal_read_left(&r), 3);
@@ -86,15 +72,15 @@ static void varints_have_these_lengths(void **unused)
 	for (unsigned bits = 0; bits <= 64; bits++) {
 		uint64_t value = bits ? UINT64_MAX >> (64 - bits) : 0;
 		size_t expected = bits ? (bits + 6) / 7 : 1;
-		struct nopal_writer w = writer(bytes, expected);
+		struct nopal_writer w = nopal_writer_over(bytes, expected);
 
 		nopal_write_varint(&w, value);
 		assert_false(w.full);
-		assert_int_equal(written(&w), expected);
-		w = writer(bytes, expected - 1);
+		assert_int_equal(nopal_written(&w), expected);
+		w = nopal_writer_over(bytes, expected - 1);
 		nopal_write_varint(&w, value);
 		assert_true(w.full);
-		assert_int_equal(written(&w), 0);
+		assert_int_equal(nopal_written(&w), 0);
 	}
 }
 
@@ -115,8 +101,8 @@ static void only_shortest_varints_are_read(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct nopal_reader r =
-			reader((const uint8_t *)bad[i].bytes, bad[i].length);
+		struct nopal_reader r = nopal_reader_over(
+			(const uint8_t *)bad[i].bytes, bad[i].length);
 
 		assert_int_equal(nopal_read_varint(&r), 0);
 		assert_true(r.bad);
@@ -133,23 +119,23 @@ static void a_value_has_one_encoding(void **unused)
 	for (int i = 0; i < ROUNDS; i++) {
 		for (size_t j = 0; j < sizeof(bytes); j++)
 			bytes[j] = (uint8_t)(draw() % 3 ? draw() : 0x80);
-		struct nopal_reader r = reader(bytes, sizeof(bytes));
+		struct nopal_reader r = nopal_reader_over(bytes, sizeof(bytes));
 		uint64_t value = nopal_read_varint(&r);
 
 		if (r.bad)
 			continue;
-		struct nopal_writer w = writer(again, sizeof(again));
+		struct nopal_writer w = nopal_writer_over(again, sizeof(again));
 		nopal_write_varint(&w, value);
-		assert_int_equal(written(&w), r.at - bytes);
-		assert_memory_equal(bytes, again, written(&w));
+		assert_int_equal(nopal_written(&w), r.at - bytes);
+		assert_memory_equal(bytes, again, nopal_written(&w));
 	}
 }
 
 static void an_error_sticks(void **unused)
 {
 	uint8_t bytes[4] = { 1, 2, 3, 4 };
-	struct nopal_reader r = reader(bytes, 3);
-	struct nopal_writer w = writer(bytes, 3);
+	struct nopal_reader r = nopal_reader_over(bytes, 3);
+	struct nopal_writer w = nopal_writer_over(bytes, 3);
 
 	(void)unused;
 	assert_int_equal(nopal_read(&r, 4), 0);
@@ -164,16 +150,16 @@ static void an_error_sticks(void **unused)
 	nopal_write_bytes(&w, "abc", 1);
 	nopal_write_varint(&w, 1);
 	assert_true(w.full);
-	assert_int_equal(written(&w), 0);
+	assert_int_equal(nopal_written(&w), 0);
 	assert_int_equal(bytes[0], 1);
 }
 
 static void odd_lengths_are_errors_not_crashes(void **unused)
 {
 	uint8_t bytes[ROOM] = { 0 };
-	struct nopal_reader r = reader(bytes, sizeof(bytes));
+	struct nopal_reader r = nopal_reader_over(bytes, sizeof(bytes));
 	struct nopal_reader none = { 0 };
-	struct nopal_writer w = writer(bytes, sizeof(bytes));
+	struct nopal_writer w = nopal_writer_over(bytes, sizeof(bytes));
 
 	(void)unused;
 	assert_int_equal(nopal_read(&r, 9), 0);

@@ -186,8 +186,7 @@ static void arrive(uint16_t port, const uint8_t *bytes, uint32_t length,
 
 static void datagram_for(uint32_t id, uint8_t *ret_bytes)
 {
-	struct nopal_writer writer = { ret_bytes, ret_bytes, ret_bytes + HEAD,
-				       false };
+	struct nopal_writer writer = nopal_writer_over(ret_bytes, HEAD);
 
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_DATA), 1);
 	nopal_write(&writer, id, NOPAL_ID_BYTES);

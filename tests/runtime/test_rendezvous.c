@@ -227,7 +227,7 @@ static void test_a_request_byte_by_byte(void **state)
 {
 	const struct meet_datagram *datagram = &meet.side[0].sent[0];
 	const uint8_t *bytes = datagram->bytes;
-	struct nopal_reader reader = { bytes, bytes + 1200, false };
+	struct nopal_reader reader = nopal_reader_over(bytes, 1200);
 	struct handshake_connect said;
 	struct nopal_reader known;
 	uint64_t key[2], check;

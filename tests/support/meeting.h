@@ -286,11 +286,10 @@ static inline void meet_forge(int to, const struct nopal_address *from,
 	};
 	const char *text = nopal_plan_canonical(meet.side[to].plan);
 	uint8_t bytes[1500];
-	struct nopal_writer writer = { bytes, bytes, bytes + forged->length,
-				       false };
+	struct nopal_writer writer = nopal_writer_over(bytes, forged->length);
 	uint8_t *check = bytes + 13, *body = check + NOPAL_CHECK_BYTES;
 	const uint64_t key[2] = { forged->fingerprint, forged->id };
-	struct nopal_writer again = { check, check, body, false };
+	struct nopal_writer again = nopal_writer_over(check, NOPAL_CHECK_BYTES);
 
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_MEET), 1);
 	nopal_write(&writer, forged->id, NOPAL_ID_BYTES);
@@ -302,7 +301,7 @@ static inline void meet_forge(int to, const struct nopal_address *from,
 		    nopal__siphash(key, body, (size_t)(writer.at - body)),
 		    NOPAL_CHECK_BYTES);
 	nopal_sim_inject(meet.world, meet.side[to].endpoint, from, bytes,
-			 (size_t)(writer.at - bytes));
+			 nopal_written(&writer));
 	nopal_sim_step(meet.world);
 }
 

@@ -52,17 +52,15 @@ static void connect_send(struct monolith_connection *connection)
 		.cookie = connection->cookie,
 	};
 	uint8_t *at = monolith__control_begin(connection, head + length);
-	struct nopal_writer writer = { at, at, at, false };
+	struct nopal_writer writer;
 
 	if (!at)
 		return;
-	writer.end = at + head;
-	nopal_write(&writer, setup->fingerprint, FINGERPRINT_BYTES);
-	writer.at = writer.end;
-	writer.end += length;
+	writer = nopal_writer_over(at + head, length);
 	handshake_write_known(&writer, setup->canonical, 0, &said);
 	handshake_write_proof(&writer, &said);
-	writer.at = at + FINGERPRINT_BYTES;
+	writer = nopal_writer_over(at, head);
+	nopal_write(&writer, setup->fingerprint, FINGERPRINT_BYTES);
 	nopal_write(&writer,
 		    check_of(setup->fingerprint, connection->local_id,
 			     at + head, length),
@@ -79,11 +77,11 @@ static void accept_send(struct monolith_connection *connection)
 	};
 	uint8_t *at =
 		monolith__control_begin(connection, HANDSHAKE_ACCEPT_BYTES);
-	struct nopal_writer writer = { at, at, at, false };
+	struct nopal_writer writer;
 
 	if (!at)
 		return;
-	writer.end = at + HANDSHAKE_ACCEPT_BYTES;
+	writer = nopal_writer_over(at, HANDSHAKE_ACCEPT_BYTES);
 	handshake_write_accept(&writer, &said);
 	monolith__control_end(connection, MONOLITH_ACCEPT,
 			      HANDSHAKE_ACCEPT_BYTES);
@@ -94,11 +92,11 @@ static void close_send(struct monolith_connection *connection,
 {
 	uint8_t *at =
 		monolith__control_begin(connection, HANDSHAKE_CLOSE_BYTES);
-	struct nopal_writer writer = { at, at, at, false };
+	struct nopal_writer writer;
 
 	if (!at)
 		return;
-	writer.end = at + HANDSHAKE_CLOSE_BYTES;
+	writer = nopal_writer_over(at, HANDSHAKE_CLOSE_BYTES);
 	nopal_write(&writer, connection->nonce, HANDSHAKE_NONCE_BYTES);
 	nopal_write(&writer, known ? HANDSHAKE_KNOWN : 0, 1);
 	monolith__control_end(connection, kind, HANDSHAKE_CLOSE_BYTES);
@@ -173,8 +171,8 @@ static void cookie_receive(struct monolith_connection *connection,
 void monolith__reply_receive(struct monolith_connection *connection,
 			     const uint8_t *bytes, uint32_t length)
 {
-	struct nopal_reader reader = { bytes + MONOLITH_HEAD, bytes + length,
-				       false };
+	struct nopal_reader reader = nopal_reader_over(bytes + MONOLITH_HEAD,
+						       length - MONOLITH_HEAD);
 	uint64_t check = nopal_read(&reader, REPLY_CHECK_BYTES);
 
 	if (!connection->opener || reader.bad || reader.at == reader.end ||
@@ -198,8 +196,7 @@ static uint64_t cookie_of(const struct monolith_endpoint *endpoint,
 			  uint64_t epoch, const struct handshake_connect *said)
 {
 	uint8_t bytes[64];
-	struct nopal_writer writer = { bytes, bytes, bytes + sizeof(bytes),
-				       false };
+	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 
 	nopal_write_bytes(&writer, from->ip, sizeof(from->ip));
 	nopal_write(&writer, from->port, PORT_BYTES);
@@ -207,8 +204,7 @@ static uint64_t cookie_of(const struct monolith_endpoint *endpoint,
 	nopal_write(&writer, epoch, sizeof(epoch));
 	nopal_write(&writer, said->nonce + said->initial * HANDSHAKE_SPREAD,
 		    sizeof(said->nonce));
-	return nopal__siphash(endpoint->secret, bytes,
-			      (size_t)(writer.at - bytes));
+	return nopal__siphash(endpoint->secret, bytes, nopal_written(&writer));
 }
 
 /* Good in the epoch in which it was given and in the next. */
@@ -253,14 +249,12 @@ static void cookie_send(struct monolith_endpoint *endpoint,
 			uint64_t epoch, struct handshake_connect *said)
 {
 	uint8_t bytes[REPLY_ROOM];
-	struct nopal_writer writer = { bytes, bytes, bytes + sizeof(bytes),
-				       false };
+	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 
 	said->cookie = cookie_of(endpoint, to, peer_id, epoch, said);
 	said->cookie_epoch = epoch;
 	handshake_write_cookie(&writer, said);
-	reply_send(endpoint, to, peer_id, bytes,
-		   (uint32_t)(writer.at - writer.start));
+	reply_send(endpoint, to, peer_id, bytes, nopal_written(&writer));
 }
 
 static struct monolith_connection *
@@ -306,7 +300,7 @@ void monolith__connect_receive(struct monolith_endpoint *endpoint,
 	static const uint8_t refused[] = { REPLY_REFUSED, 'n', 'o' };
 	uint64_t epoch =
 		(uint64_t)(endpoint->port.world->now_ns / HANDSHAKE_EPOCH_NS);
-	struct nopal_reader reader = { bytes + 1, bytes + length, false };
+	struct nopal_reader reader = nopal_reader_over(bytes + 1, length - 1);
 	uint32_t peer_id = (uint32_t)nopal_read(&reader, ID_BYTES);
 	uint64_t fingerprint = nopal_read(&reader, FINGERPRINT_BYTES);
 	uint64_t check = nopal_read(&reader, FINGERPRINT_BYTES);
@@ -419,7 +413,7 @@ void monolith__handshake_receive(struct monolith_connection *connection,
 				 enum monolith_kind kind, const uint8_t *body,
 				 uint32_t length)
 {
-	struct nopal_reader reader = { body, body + length, false };
+	struct nopal_reader reader = nopal_reader_over(body, length);
 	uint64_t nonce;
 	bool known;
 
