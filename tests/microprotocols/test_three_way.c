@@ -51,6 +51,25 @@ static const struct nopal_endpoint_counters *listener(void)
 	return nopal_endpoint_counters(rig.acceptor.endpoint);
 }
 
+static void open_both(void)
+{
+	prepare(PAPER, "delay 10ms");
+	rig_start(&rig);
+}
+
+/* The number that each end gives next. */
+struct next {
+	uint32_t a, b;
+};
+
+/* The packets are those from here on. */
+static struct next opened(void)
+{
+	open_both();
+	packets = 0;
+	return (struct next){ local_of(&rig.opener), local_of(&rig.acceptor) };
+}
+
 static void both_ended_well(void)
 {
 	assert_int_equal(rig.opener.ended, 1);
@@ -84,8 +103,7 @@ static void test_a_life_is_as_the_paper_has_it(void **state)
 	uint32_t a, b;
 
 	(void)state;
-	prepare(PAPER, "delay 10ms");
-	rig_start(&rig);
+	open_both();
 	a = local_of(&rig.opener) - 1;
 	b = local_of(&rig.acceptor) - 1;
 	assert_int_equal(packets, 3);
@@ -114,8 +132,7 @@ static void test_first_numbers_agree_and_are_random(void **state)
 	uint32_t before;
 
 	(void)state;
-	prepare(PAPER, "delay 10ms");
-	rig_start(&rig);
+	open_both();
 	before = local_of(&rig.opener);
 	assert_int_equal(rig_shared(rig.acceptor.session, "initial_peer"),
 			 before);
@@ -130,16 +147,21 @@ static void test_first_numbers_agree_and_are_random(void **state)
 
 /* ------------------------------------------------------------------ losses */
 
-/* A whole life, some of whose first datagrams are lost in each direction. */
-static void live_through(unsigned there, unsigned back)
+static const char *losses(unsigned there, unsigned back)
 {
-	char link[128];
+	static char link[128];
 
 	snprintf(link, sizeof(link),
 		 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss mask "
 		 "0x%x",
 		 there, back);
-	prepare(PAPER, link);
+	return link;
+}
+
+/* A whole life, some of whose first datagrams are lost in each direction. */
+static void live_through(unsigned there, unsigned back)
+{
+	prepare(PAPER, losses(there, back));
 	rig_start(&rig);
 	rig_send_bytes(&rig, 2000);
 	rig_finish(&rig);
@@ -165,15 +187,8 @@ static void test_every_early_loss_is_survived(void **state)
 /* Both have closed by themselves, or one after the other. */
 static void close_through(unsigned there, unsigned back, bool at_once)
 {
-	char link[128];
-
-	snprintf(link, sizeof(link),
-		 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss mask "
-		 "0x%x",
-		 there, back);
-	prepare(PAPER, "delay 10ms");
-	rig_start(&rig);
-	rig_change_both(&rig, link);
+	open_both();
+	rig_change_both(&rig, losses(there, back));
 	if (at_once)
 		nopal_session_close(rig.acceptor.session);
 	rig_finish(&rig);
@@ -193,24 +208,19 @@ static void test_every_loss_at_the_close_is_survived(void **state)
 /* Four packets, as neither FIN could acknowledge the other. */
 static void test_both_may_close_at_once(void **state)
 {
-	uint32_t a, b;
+	struct next next = opened();
 
 	(void)state;
-	prepare(PAPER, "delay 10ms");
-	rig_start(&rig);
-	a = local_of(&rig.opener);
-	b = local_of(&rig.acceptor);
-	packets = 0;
 	nopal_session_close(rig.acceptor.session);
 	rig_finish(&rig);
 	assert_int_equal(packets, 4);
-	is(0, false, FIN | ACK, b, a, 0);
-	is(1, true, FIN | ACK, a, b, 0);
+	is(0, false, FIN | ACK, next.b, next.a, 0);
+	is(1, true, FIN | ACK, next.a, next.b, 0);
 	for (unsigned i = 2; i < 4; i++)
 		if (packet[i].to_acceptor)
-			is(i, true, ACK, a + 1, b + 1, 0);
+			is(i, true, ACK, next.a + 1, next.b + 1, 0);
 		else
-			is(i, false, ACK, b + 1, a + 1, 0);
+			is(i, false, ACK, next.b + 1, next.a + 1, 0);
 	both_ended_well();
 	end();
 }
@@ -219,8 +229,7 @@ static void test_both_may_close_at_once(void **state)
 static void test_who_acknowledged_last_lingers(void **state)
 {
 	(void)state;
-	prepare(PAPER, "delay 10ms");
-	rig_start(&rig);
+	open_both();
 	rig_change_both(&rig, "delay 10ms loss mask 01");
 	packets = 0;
 	nopal_session_close(rig.acceptor.session);
@@ -249,8 +258,7 @@ static void test_nobody_answers(void **state)
 static void test_the_peer_dies_before_it_closes(void **state)
 {
 	(void)state;
-	prepare(PAPER, "delay 10ms");
-	rig_start(&rig);
+	open_both();
 	rig_change_both(&rig, "delay 10ms loss 100%");
 	nopal_session_close(rig.opener.session);
 	rig_run(&rig, 60 * NOPAL_SECOND);
@@ -341,17 +349,22 @@ static void test_an_opener_takes_only_its_answer(void **state)
 	end();
 }
 
-static void test_a_flood_of_strangers_is_bounded(void **state)
+static void flood(void)
 {
 	struct nopal_address stranger;
 
-	(void)state;
-	prepare(PACKETS_OF("1500B", "three_way { backlog = 20 }\n"),
-		"delay 10ms");
 	for (uint16_t i = 0; i < 1000; i++) {
 		nopal_sim_address(7, (uint16_t)(1 + i), &stranger);
 		give(true, &stranger, SYN, i, 0, MSS);
 	}
+}
+
+static void test_a_flood_of_strangers_is_bounded(void **state)
+{
+	(void)state;
+	prepare(PACKETS_OF("1500B", "three_way { backlog = 20 }\n"),
+		"delay 10ms");
+	flood();
 	assert_int_equal(listener()->accepted, 20);
 	assert_int_equal(listener()->sessions, 20);
 	assert_int_equal(listener()->refused, 980);
@@ -361,10 +374,7 @@ static void test_a_flood_of_strangers_is_bounded(void **state)
 	rig_start(&rig);
 	assert_int_equal(rig.opener.opened, 1);
 	/* Those that are open are not counted. */
-	for (uint16_t i = 0; i < 1000; i++) {
-		nopal_sim_address(7, (uint16_t)(1 + i), &stranger);
-		give(true, &stranger, SYN, i, 0, MSS);
-	}
+	flood();
 	assert_int_equal(listener()->sessions, 21);
 	nopal_sim_tap(rig.world, NULL, NULL);
 	nopal_world_free(rig.world);
@@ -401,28 +411,24 @@ static void test_what_opens_is_whole(void **state)
 
 static void test_who_is_silent_is_asked(void **state)
 {
-	uint32_t a, b;
+	struct next next = opened();
+	bool there;
 
 	(void)state;
-	prepare(PAPER, "delay 10ms");
-	rig_start(&rig);
-	a = local_of(&rig.opener);
-	b = local_of(&rig.acceptor);
-	packets = 0;
 	rig_run(&rig, 600 * NOPAL_SECOND);
 	assert_in_range(packets, 2 * 40, 4 * 40);
 	for (unsigned i = 0; i < packets; i++)
 		switch (packet[i].bytes[3]) {
 		case SYN:
-			is(i, true, SYN, a - 1, 0, 4);
+			is(i, true, SYN, next.a - 1, 0, 4);
 			break;
 		case SYN | ACK:
-			is(i, false, SYN | ACK, b - 1, a, 4);
+			is(i, false, SYN | ACK, next.b - 1, next.a, 4);
 			break;
 		default:
-			is(i, packet[i].to_acceptor, ACK,
-			   packet[i].to_acceptor ? a : b,
-			   packet[i].to_acceptor ? b : a, 0);
+			there = packet[i].to_acceptor;
+			is(i, there, ACK, there ? next.a : next.b,
+			   there ? next.b : next.a, 0);
 		}
 	assert_int_equal(rig.opener.ended + rig.acceptor.ended, 0);
 	rig_finish(&rig);
@@ -434,8 +440,7 @@ static void test_who_is_silent_is_asked(void **state)
 static void test_who_does_not_answer_is_lost(void **state)
 {
 	(void)state;
-	prepare(PAPER, "delay 10ms");
-	rig_start(&rig);
+	open_both();
 	rig_change_both(&rig, "delay 10ms loss 100%");
 	rig_run(&rig, 30 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
@@ -449,8 +454,7 @@ static void test_who_does_not_answer_is_lost(void **state)
 static void test_a_dead_peer_makes_room_for_a_new_one(void **state)
 {
 	(void)state;
-	prepare(PAPER, "delay 10ms");
-	rig_start(&rig);
+	open_both();
 	rig_change_both(&rig, "delay 10ms loss 100%");
 	nopal_session_abort(rig.opener.session, "dies");
 	rig_run(&rig, NOPAL_SECOND);
@@ -473,8 +477,7 @@ static void test_a_dead_peer_makes_room_for_a_new_one(void **state)
 static void test_who_lives_is_not_pushed_out(void **state)
 {
 	(void)state;
-	prepare(PAPER, "delay 10ms");
-	rig_start(&rig);
+	open_both();
 	for (uint32_t i = 0; i < 100; i++) {
 		give(true, &opener, SYN, 5 + i, 0, MSS);
 		rig_run(&rig, 300 * NOPAL_MILLISECOND);

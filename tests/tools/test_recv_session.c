@@ -149,6 +149,19 @@ static void scene_half(const struct scene *scene, const uint8_t *bytes)
 	close(fd);
 }
 
+static void scene_half_ours(const struct scene *scene)
+{
+	scene_half(scene, scene->content);
+}
+
+static void scene_half_other(const struct scene *scene)
+{
+	uint8_t *other = calloc(1, HALF_BYTES);
+
+	scene_half(scene, other);
+	free(other);
+}
+
 static int scene_open(void **state)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
@@ -275,10 +288,8 @@ static void test_it_goes_on(void **state)
 		{ TRANSFER_START, HALF_BYTES, HALF_BYTES },
 		{ 0 },
 	};
-	struct scene *scene = *state;
-
-	scene_half(scene, scene->content);
-	scene_takes(scene, HALF_BYTES, steps);
+	scene_half_ours(*state);
+	scene_takes(*state, HALF_BYTES, steps);
 }
 
 /* What is there is another file's: the sender begins at 0, which nobody can tell
@@ -295,12 +306,8 @@ static void test_it_begins_anew(void **state)
 		{ TRANSFER_DATA, 0, 100000 },
 		{ 0 },
 	};
-	struct scene *scene = *state;
-	uint8_t *other = calloc(1, HALF_BYTES);
-
-	scene_half(scene, other);
-	free(other);
-	scene_takes(scene, HALF_BYTES, late);
+	scene_half_other(*state);
+	scene_takes(*state, HALF_BYTES, late);
 }
 
 /* It was taken for the rest, all of which is there, and was none. */
@@ -315,12 +322,8 @@ static void test_a_rest_that_was_none(void **state)
 		{ TRANSFER_START, 0, 0 },
 		{ 0 },
 	};
-	struct scene *scene = *state;
-	uint8_t *other = calloc(1, HALF_BYTES);
-
-	scene_half(scene, other);
-	free(other);
-	scene_takes(scene, HALF_BYTES, late);
+	scene_half_other(*state);
+	scene_takes(*state, HALF_BYTES, late);
 }
 
 /* It holds nothing of what is not this sender's. */
@@ -330,10 +333,8 @@ static void test_a_share_before_its_start(void **state)
 				 share = { TRANSFER_SHARE, 0, 0 },
 				 start = { TRANSFER_START, 0, 0 };
 	struct scene *scene = *state;
-	uint8_t *other = calloc(1, HALF_BYTES);
 
-	scene_half(scene, other);
-	free(other);
+	scene_half_other(scene);
 	scene_offers(scene, HALF_BYTES);
 	scene_say(scene, &data);
 	scene_say(scene, &share);
@@ -357,10 +358,8 @@ static void test_a_second_start(void **state)
 		{ TRANSFER_END, 0, 0 },
 		{ 0 },
 	};
-	struct scene *scene = *state;
-
-	scene_half(scene, scene->content);
-	scene_takes(scene, HALF_BYTES, steps);
+	scene_half_ours(*state);
+	scene_takes(*state, HALF_BYTES, steps);
 }
 
 /* To several it goes on from where the last one of them is. */
@@ -374,10 +373,8 @@ static void test_others_are_less_far(void **state)
 		{ TRANSFER_END, 0, 0 },
 		{ 0 },
 	};
-	struct scene *scene = *state;
-
-	scene_half(scene, scene->content);
-	scene_takes(scene, HALF_BYTES, steps);
+	scene_half_ours(*state);
+	scene_takes(*state, HALF_BYTES, steps);
 }
 
 static void test_others_are_less_far_in_order(void **state)
@@ -390,10 +387,8 @@ static void test_others_are_less_far_in_order(void **state)
 		{ TRANSFER_END, 0, 0 },
 		{ 0 },
 	};
-	struct scene *scene = *state;
-
-	scene_half(scene, scene->content);
-	scene_takes(scene, HALF_BYTES, steps);
+	scene_half_ours(*state);
+	scene_takes(*state, HALF_BYTES, steps);
 }
 
 /* Another file of the same length has the name. */
