@@ -103,8 +103,8 @@ bic_congestion_on_timeout(struct nopal_session *session,
 			  const struct nopal_part *part,
 			  struct nopal_segment *segment)
 {
-	return window_policy_timed_out(session, part, segment,
-				       bic_congestion_kept);
+	window_policy_timed_out(session, part, segment, bic_congestion_kept);
+	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict

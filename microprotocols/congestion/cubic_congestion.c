@@ -28,16 +28,11 @@
  * Parameters: initial (default 10seg): first window; hystart (default on): leave
  *            slow start when the delay grows.
  */
-#include "known_window.h"
-#include "loss_epoch.h"
+#include "window_policy.h"
 
 enum {
-	CUBIC_CONGESTION_WINDOW,
-	CUBIC_CONGESTION_THRESHOLD,
-	CUBIC_CONGESTION_SRTT,
+	CUBIC_CONGESTION_SRTT = WINDOW_POLICY_NEXT,
 	CUBIC_CONGESTION_LATEST,
-	CUBIC_CONGESTION_APP_LIMITED,
-	CUBIC_CONGESTION_KNOWN,
 };
 
 /* RFC 9438: C = 2/5, beta = 7/10, alpha = 3 (1 - beta) / (1 + beta) = 9/17. */
@@ -61,12 +56,12 @@ enum {
 #define CUBIC_CONGESTION_MOST_RISE    (16 * NOPAL_MILLISECOND)
 
 struct cubic_congestion_parameters {
-	int64_t initial;
+	struct window_policy_parameters policy;
 	int64_t hystart;
 };
 
 struct cubic_congestion {
-	struct loss_epoch epoch;
+	struct window_policy policy;
 	int64_t maximum_bytes;	/* W_max */
 	int64_t prior_bytes;	/* window before the last reduction */
 	int64_t friendly_bytes; /* W_est: what Reno would have */
@@ -135,13 +130,13 @@ static int64_t cubic_congestion_share(int64_t bytes, int64_t tenths)
 	return bytes * tenths / CUBIC_CONGESTION_TENTHS;
 }
 
-/* The threshold after a loss; W_max with fast convergence: a flow whose window
- * shrinks from loss to loss leaves room for others (RFC 9438, section 4.7). */
-static void cubic_congestion_reduce(struct nopal_session *session,
-				    const struct nopal_part *part)
+/* What a loss leaves; W_max with fast convergence: a flow whose window shrinks from
+ * loss to loss leaves room for others (RFC 9438, section 4.7). */
+static int64_t cubic_congestion_kept(struct nopal_session *session,
+				     const struct nopal_part *part,
+				     int64_t window)
 {
 	struct cubic_congestion *cubic = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, CUBIC_CONGESTION_WINDOW);
 
 	cubic->prior_bytes = window;
 	if (window < cubic->maximum_bytes)
@@ -152,11 +147,9 @@ static void cubic_congestion_reduce(struct nopal_session *session,
 			2;
 	else
 		cubic->maximum_bytes = window;
-	window = cubic_congestion_share(window, CUBIC_CONGESTION_BETA);
-	nopal_share(session, part, CUBIC_CONGESTION_THRESHOLD,
-		    loss_epoch_least(session, window));
 	cubic->avoiding = false;
 	cubic->fresh = false;
+	return cubic_congestion_share(window, CUBIC_CONGESTION_BETA);
 }
 
 static enum nopal_verdict
@@ -164,14 +157,8 @@ cubic_congestion_on_lost(struct nopal_session *session,
 			 const struct nopal_part *part,
 			 struct nopal_segment *segment)
 {
-	struct cubic_congestion *cubic = nopal_state(session, part);
-
-	if (!loss_epoch_lost(session, &cubic->epoch, segment))
-		return NOPAL_CONTINUE;
-	cubic_congestion_reduce(session, part);
-	nopal_share(session, part, CUBIC_CONGESTION_WINDOW,
-		    nopal_shared(session, part, CUBIC_CONGESTION_THRESHOLD));
-	return NOPAL_CONTINUE;
+	return window_policy_lost(session, part, segment,
+				  cubic_congestion_kept);
 }
 
 /* The same, though nothing is lost (RFC 9438, section 4.6). */
@@ -180,17 +167,8 @@ cubic_congestion_on_marked(struct nopal_session *session,
 			   const struct nopal_part *part,
 			   struct nopal_session *subject)
 {
-	struct cubic_congestion *cubic = nopal_state(session, part);
-
 	(void)subject;
-	if (!loss_epoch_marked(
-		    session, &cubic->epoch,
-		    nopal_shared(session, part, CUBIC_CONGESTION_WINDOW)))
-		return NOPAL_CONTINUE;
-	cubic_congestion_reduce(session, part);
-	nopal_share(session, part, CUBIC_CONGESTION_WINDOW,
-		    nopal_shared(session, part, CUBIC_CONGESTION_THRESHOLD));
-	return NOPAL_CONTINUE;
+	return window_policy_marked(session, part, cubic_congestion_kept);
 }
 
 static enum nopal_verdict
@@ -199,16 +177,10 @@ cubic_congestion_on_timeout(struct nopal_session *session,
 			    struct nopal_segment *segment)
 {
 	struct cubic_congestion *cubic = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, CUBIC_CONGESTION_WINDOW);
 
-	if (!loss_epoch_timed_out(session, &cubic->epoch, segment))
-		return NOPAL_CONTINUE;
-	/* A second timeout in a row has no window left to learn from. */
-	if (window > nopal_body_limit(session))
-		cubic_congestion_reduce(session, part);
-	cubic->fresh = true;
-	nopal_share(session, part, CUBIC_CONGESTION_WINDOW,
-		    nopal_body_limit(session));
+	if (window_policy_timed_out(session, part, segment,
+				    cubic_congestion_kept))
+		cubic->fresh = true;
 	return NOPAL_CONTINUE;
 }
 
@@ -303,14 +275,14 @@ static void cubic_congestion_grow(struct nopal_session *session,
 {
 	const struct cubic_congestion_parameters *set = nopal_parameters(part);
 	struct cubic_congestion *cubic = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, CUBIC_CONGESTION_WINDOW);
+	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 	uint64_t acked = ack->newly_acked_bytes;
 
-	if (window < nopal_shared(session, part, CUBIC_CONGESTION_THRESHOLD)) {
+	if (window < nopal_shared(session, part, WINDOW_POLICY_THRESHOLD)) {
 		window += (int64_t)acked;
 		if (set->hystart &&
 		    cubic_congestion_is_delayed(session, part, ack))
-			nopal_share(session, part, CUBIC_CONGESTION_THRESHOLD,
+			nopal_share(session, part, WINDOW_POLICY_THRESHOLD,
 				    window);
 	} else {
 		if (!cubic->avoiding)
@@ -320,7 +292,7 @@ static void cubic_congestion_grow(struct nopal_session *session,
 			cubic->elapsed_ns += passed_ns;
 		window = cubic_congestion_avoid(session, part, window, acked);
 	}
-	nopal_share(session, part, CUBIC_CONGESTION_WINDOW, window);
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
 }
 
 static enum nopal_verdict cubic_congestion_on_ack(struct nopal_session *session,
@@ -333,9 +305,9 @@ static enum nopal_verdict cubic_congestion_on_ack(struct nopal_session *session,
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
 	cubic->acked_ns = session->now_ns;
-	if (cubic->epoch.recovering)
-		loss_epoch_ends(session, &cubic->epoch);
-	else if (!nopal_shared(session, part, CUBIC_CONGESTION_APP_LIMITED))
+	if (cubic->policy.epoch.recovering)
+		loss_epoch_ends(session, &cubic->policy.epoch);
+	else if (!nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
 		cubic_congestion_grow(session, part, ack, passed_ns);
 	return NOPAL_CONTINUE;
 }
@@ -343,35 +315,16 @@ static enum nopal_verdict cubic_congestion_on_ack(struct nopal_session *session,
 static int cubic_congestion_open(struct nopal_session *session,
 				 const struct nopal_part *part)
 {
-	const struct cubic_congestion_parameters *set = nopal_parameters(part);
 	struct cubic_congestion *cubic = nopal_state(session, part);
 
 	cubic->fresh = true;
 	cubic->round_rtt_ns = NOPAL_NEVER;
 	cubic->last_round_rtt_ns = NOPAL_NEVER;
-	nopal_share(session, part, CUBIC_CONGESTION_WINDOW, set->initial);
-	return 0;
-}
-
-static enum nopal_verdict
-cubic_congestion_on_open_session(struct nopal_session *session,
-				 const struct nopal_part *part,
-				 struct nopal_session *subject)
-{
-	(void)subject;
-	known_window_begin(session, part, CUBIC_CONGESTION_WINDOW,
-			   CUBIC_CONGESTION_KNOWN);
-	return NOPAL_CONTINUE;
+	return window_policy_open(session, part);
 }
 
 static const struct nopal_parameter cubic_congestion_table[] = {
-	{ .name = "initial",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct cubic_congestion_parameters, initial),
-	  .initial = "10seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "first window (RFC 6928: ten segments)" },
+	WINDOW_POLICY_PARAMETERS,
 	{ .name = "hystart",
 	  .unit = NOPAL_SWITCH,
 	  .offset = offsetof(struct cubic_congestion_parameters, hystart),
@@ -381,8 +334,7 @@ static const struct nopal_parameter cubic_congestion_table[] = {
 };
 
 static const struct nopal_binding cubic_congestion_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, cubic_congestion_on_open_session,
-		 .before = "connection"),
+	WINDOW_POLICY_BEGINS,
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, cubic_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
@@ -399,27 +351,13 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 	.name = "cubic_congestion",
 	.family = "congestion",
 	.summary = "a window that grows as the cube of time since its loss",
-	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
-						 { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "it acts on what arrived and what did not" },
-			{ "window_mechanism",
-			  "somebody has to keep the window" },
-			{ 0 } },
+	.provides = window_policy_provides,
+	.needs = window_policy_needs,
 	.parameters_size = sizeof(struct cubic_congestion_parameters),
 	.parameters = cubic_congestion_table,
 	.shared =
 		(const struct nopal_shared[]){
-			[CUBIC_CONGESTION_WINDOW] = { "congestion_window_bytes",
-						      NOPAL_WRITE, 0,
-						      "room on the network" },
-			[CUBIC_CONGESTION_THRESHOLD] = { "slow_start_threshold_"
-							 "bytes",
-							 NOPAL_WRITE, INT64_MAX,
-							 "slow start below "
-							 "it" },
+			WINDOW_POLICY_SHARED,
 			[CUBIC_CONGESTION_SRTT] = { "smoothed_rtt_ns",
 						    NOPAL_READ, 0,
 						    "how far ahead the cube "
@@ -427,15 +365,6 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 			[CUBIC_CONGESTION_LATEST] = { "latest_rtt_ns",
 						      NOPAL_READ, 0,
 						      "does a queue grow" },
-			[CUBIC_CONGESTION_APP_LIMITED] = { "app_limited",
-							   NOPAL_READ_OPTIONAL,
-							   0,
-							   "1: the window was "
-							   "not "
-							   "what limited us" },
-			[CUBIC_CONGESTION_KNOWN] = { "known_window_bytes",
-						     NOPAL_READ_OPTIONAL, 0,
-						     "of earlier sessions" },
 			{ 0 } },
 	.bindings = cubic_congestion_bindings,
 	.state_size = sizeof(struct cubic_congestion),

@@ -157,8 +157,9 @@ highspeed_congestion_on_timeout(struct nopal_session *session,
 				const struct nopal_part *part,
 				struct nopal_segment *segment)
 {
-	return window_policy_timed_out(session, part, segment,
-				       highspeed_congestion_kept);
+	window_policy_timed_out(session, part, segment,
+				highspeed_congestion_kept);
+	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict

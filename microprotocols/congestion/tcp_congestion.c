@@ -30,41 +30,33 @@
  * Parameters: variant (default newreno), initial (default 10seg): first window.
  */
 #include "additive_increase.h"
-#include "known_window.h"
-#include "loss_epoch.h"
+#include "window_policy.h"
 
 enum {
 	TCP_CONGESTION_TAHOE,
 	TCP_CONGESTION_RENO,
 	TCP_CONGESTION_NEWRENO,
 };
-enum {
-	TCP_CONGESTION_WINDOW,
-	TCP_CONGESTION_THRESHOLD,
-	TCP_CONGESTION_APP_LIMITED,
-	TCP_CONGESTION_KNOWN,
-};
 
 struct tcp_congestion_parameters {
+	struct window_policy_parameters policy;
 	int64_t variant;
-	int64_t initial;
 };
 
 struct tcp_congestion {
-	struct loss_epoch epoch;
+	struct window_policy policy;
 	int64_t counted_bytes; /* acked in avoidance since the last growth */
 	bool stalled;	       /* nothing was acked since the timeout */
 };
 
-/* The threshold becomes half of the window. */
-static int64_t tcp_congestion_halve(struct nopal_session *session,
-				    const struct nopal_part *part)
+static int64_t tcp_congestion_kept(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   int64_t window)
 {
-	int64_t window = nopal_shared(session, part, TCP_CONGESTION_WINDOW);
-	int64_t half = loss_epoch_least(session, window / 2);
+	struct tcp_congestion *tcp = nopal_state(session, part);
 
-	nopal_share(session, part, TCP_CONGESTION_THRESHOLD, half);
-	return half;
+	tcp->counted_bytes = 0;
+	return window / 2;
 }
 
 /* Was this departure out when the window was reduced for its likes already?
@@ -74,10 +66,11 @@ static bool tcp_congestion_is_known(const struct tcp_congestion *tcp,
 				    const struct tcp_congestion_parameters *set,
 				    const struct nopal_segment *segment)
 {
-	if (set->variant == TCP_CONGESTION_RENO && !tcp->epoch.recovering &&
-	    segment->packet_number >= tcp->epoch.timed_out_at)
+	if (set->variant == TCP_CONGESTION_RENO &&
+	    !tcp->policy.epoch.recovering &&
+	    segment->packet_number >= tcp->policy.epoch.timed_out_at)
 		return false;
-	return segment->packet_number < tcp->epoch.reduced_at;
+	return segment->packet_number < tcp->policy.epoch.reduced_at;
 }
 
 static enum nopal_verdict tcp_congestion_on_lost(struct nopal_session *session,
@@ -86,18 +79,16 @@ static enum nopal_verdict tcp_congestion_on_lost(struct nopal_session *session,
 {
 	const struct tcp_congestion_parameters *set = nopal_parameters(part);
 	struct tcp_congestion *tcp = nopal_state(session, part);
-	int64_t window;
 
 	if (tcp_congestion_is_known(tcp, set, segment))
 		return NOPAL_CONTINUE;
-	window = tcp_congestion_halve(session, part);
-	tcp->counted_bytes = 0;
-	loss_epoch_begin(session, &tcp->epoch);
+	window_policy_reduce(session, part, tcp_congestion_kept);
+	loss_epoch_begin(session, &tcp->policy.epoch);
 	if (set->variant == TCP_CONGESTION_TAHOE) {
-		tcp->epoch.recovering = false;
-		window = nopal_body_limit(session);
+		tcp->policy.epoch.recovering = false;
+		nopal_share(session, part, WINDOW_POLICY_WINDOW,
+			    nopal_body_limit(session));
 	}
-	nopal_share(session, part, TCP_CONGESTION_WINDOW, window);
 	return NOPAL_CONTINUE;
 }
 
@@ -107,17 +98,8 @@ tcp_congestion_on_marked(struct nopal_session *session,
 			 const struct nopal_part *part,
 			 struct nopal_session *subject)
 {
-	struct tcp_congestion *tcp = nopal_state(session, part);
-
 	(void)subject;
-	if (!loss_epoch_marked(
-		    session, &tcp->epoch,
-		    nopal_shared(session, part, TCP_CONGESTION_WINDOW)))
-		return NOPAL_CONTINUE;
-	tcp->counted_bytes = 0;
-	nopal_share(session, part, TCP_CONGESTION_WINDOW,
-		    tcp_congestion_halve(session, part));
-	return NOPAL_CONTINUE;
+	return window_policy_marked(session, part, tcp_congestion_kept);
 }
 
 /* One timeout raises the event for all that is overdue; only the first counts.
@@ -130,13 +112,13 @@ tcp_congestion_on_timeout(struct nopal_session *session,
 {
 	struct tcp_congestion *tcp = nopal_state(session, part);
 
-	if (!loss_epoch_timed_out(session, &tcp->epoch, segment))
+	if (!loss_epoch_timed_out(session, &tcp->policy.epoch, segment))
 		return NOPAL_CONTINUE;
 	if (!tcp->stalled)
-		tcp_congestion_halve(session, part);
+		window_policy_reduce(session, part, tcp_congestion_kept);
 	tcp->counted_bytes = 0;
 	tcp->stalled = true;
-	nopal_share(session, part, TCP_CONGESTION_WINDOW,
+	nopal_share(session, part, WINDOW_POLICY_WINDOW,
 		    nopal_body_limit(session));
 	return NOPAL_CONTINUE;
 }
@@ -145,13 +127,13 @@ static void tcp_congestion_grow(struct nopal_session *session,
 				const struct nopal_part *part, int64_t acked)
 {
 	struct tcp_congestion *tcp = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, TCP_CONGESTION_WINDOW);
+	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 	int64_t threshold =
-		nopal_shared(session, part, TCP_CONGESTION_THRESHOLD);
+		nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
 
 	window = additive_increase(&tcp->counted_bytes, window, threshold,
 				   acked, nopal_body_limit(session));
-	nopal_share(session, part, TCP_CONGESTION_WINDOW, window);
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
 }
 
 static bool tcp_congestion_is_resolved(struct nopal_session *session,
@@ -162,8 +144,8 @@ static bool tcp_congestion_is_resolved(struct nopal_session *session,
 	const struct tcp_congestion *tcp = nopal_state(session, part);
 
 	if (set->variant == TCP_CONGESTION_RENO)
-		return ack->largest >= tcp->epoch.reduced_at;
-	return nopal_oldest_departure(session) >= tcp->epoch.reduced_at;
+		return ack->largest >= tcp->policy.epoch.reduced_at;
+	return nopal_oldest_departure(session) >= tcp->policy.epoch.reduced_at;
 }
 
 static enum nopal_verdict tcp_congestion_on_ack(struct nopal_session *session,
@@ -175,32 +157,12 @@ static enum nopal_verdict tcp_congestion_on_ack(struct nopal_session *session,
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
 	tcp->stalled = false;
-	if (tcp->epoch.recovering)
-		tcp->epoch.recovering =
+	if (tcp->policy.epoch.recovering)
+		tcp->policy.epoch.recovering =
 			!tcp_congestion_is_resolved(session, part, ack);
-	else if (!nopal_shared(session, part, TCP_CONGESTION_APP_LIMITED))
+	else if (!nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
 		tcp_congestion_grow(session, part,
 				    (int64_t)ack->newly_acked_bytes);
-	return NOPAL_CONTINUE;
-}
-
-static int tcp_congestion_open(struct nopal_session *session,
-			       const struct nopal_part *part)
-{
-	const struct tcp_congestion_parameters *set = nopal_parameters(part);
-
-	nopal_share(session, part, TCP_CONGESTION_WINDOW, set->initial);
-	return 0;
-}
-
-static enum nopal_verdict
-tcp_congestion_on_open_session(struct nopal_session *session,
-			       const struct nopal_part *part,
-			       struct nopal_session *subject)
-{
-	(void)subject;
-	known_window_begin(session, part, TCP_CONGESTION_WINDOW,
-			   TCP_CONGESTION_KNOWN);
 	return NOPAL_CONTINUE;
 }
 
@@ -211,19 +173,12 @@ static const struct nopal_parameter tcp_congestion_table[] = {
 	  .initial = "newreno",
 	  .choices = "tahoe|reno|newreno",
 	  .doc = "what a loss does" },
-	{ .name = "initial",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct tcp_congestion_parameters, initial),
-	  .initial = "10seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "first window (RFC 6928: ten segments)" },
+	WINDOW_POLICY_PARAMETERS,
 	{ 0 },
 };
 
 static const struct nopal_binding tcp_congestion_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, tcp_congestion_on_open_session,
-		 .before = "connection"),
+	WINDOW_POLICY_BEGINS,
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, tcp_congestion_on_lost, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
@@ -240,36 +195,12 @@ const struct nopal_microprotocol nopal_tcp_congestion = {
 	.name = "tcp_congestion",
 	.family = "congestion",
 	.summary = "the congestion window as TCP has it: tahoe, reno, newreno",
-	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
-						 { 0 } },
-	.needs =
-		(const struct nopal_relation[]){
-			{ "acknowledgement",
-			  "it acts on what arrived and what did not" },
-			{ "window_mechanism",
-			  "somebody has to keep the window" },
-			{ 0 } },
+	.provides = window_policy_provides,
+	.needs = window_policy_needs,
 	.parameters_size = sizeof(struct tcp_congestion_parameters),
 	.parameters = tcp_congestion_table,
-	.shared =
-		(const struct nopal_shared[]){
-			[TCP_CONGESTION_WINDOW] = { "congestion_window_bytes",
-						    NOPAL_WRITE, 0,
-						    "room on the network" },
-			[TCP_CONGESTION_THRESHOLD] = { "slow_start_threshold_"
-						       "bytes",
-						       NOPAL_WRITE, INT64_MAX,
-						       "slow start below it" },
-			[TCP_CONGESTION_APP_LIMITED] = { "app_limited",
-							 NOPAL_READ_OPTIONAL, 0,
-							 "1: the window was "
-							 "not what "
-							 "limited us" },
-			[TCP_CONGESTION_KNOWN] = { "known_window_bytes",
-						   NOPAL_READ_OPTIONAL, 0,
-						   "of earlier sessions" },
-			{ 0 } },
+	.shared = (const struct nopal_shared[]){ WINDOW_POLICY_SHARED, { 0 } },
 	.bindings = tcp_congestion_bindings,
 	.state_size = sizeof(struct tcp_congestion),
-	.open = tcp_congestion_open,
+	.open = window_policy_open,
 };

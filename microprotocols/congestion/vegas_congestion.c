@@ -32,27 +32,23 @@
  *            queued is too little; beta (default 4seg): more is too much; gamma
  *            (default 1seg): so much ends slow start.
  */
-#include "known_window.h"
-#include "loss_epoch.h"
+#include "window_policy.h"
 
 enum {
-	VEGAS_CONGESTION_WINDOW,
-	VEGAS_CONGESTION_THRESHOLD,
-	VEGAS_CONGESTION_LATEST,
+	VEGAS_CONGESTION_LATEST = WINDOW_POLICY_NEXT,
 	VEGAS_CONGESTION_LEAST_RTT,
-	VEGAS_CONGESTION_APP_LIMITED,
-	VEGAS_CONGESTION_KNOWN,
 };
 
 /* As RFC 9406, section 4.3, has it. */
 enum { VEGAS_CONGESTION_SAMPLES = 8 };
 
 struct vegas_congestion_parameters {
-	int64_t initial, alpha, beta, gamma;
+	struct window_policy_parameters policy;
+	int64_t alpha, beta, gamma;
 };
 
 struct vegas_congestion {
-	struct loss_epoch epoch;
+	struct window_policy policy;
 	uint64_t round_end;   /* packet number that ends the round */
 	int64_t round_rtt_ns; /* least of the round; NOPAL_NEVER: none */
 	uint32_t round_samples;
@@ -64,17 +60,17 @@ struct vegas_congestion {
 static void vegas_congestion_set(struct nopal_session *session,
 				 const struct nopal_part *part, int64_t window)
 {
-	nopal_share(session, part, VEGAS_CONGESTION_WINDOW,
+	nopal_share(session, part, WINDOW_POLICY_WINDOW,
 		    loss_epoch_least(session, window));
 }
 
-static void vegas_congestion_halve(struct nopal_session *session,
-				   const struct nopal_part *part)
+static int64_t vegas_congestion_kept(struct nopal_session *session,
+				     const struct nopal_part *part,
+				     int64_t window)
 {
-	int64_t window = nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
-
-	window = loss_epoch_least(session, window / 2);
-	nopal_share(session, part, VEGAS_CONGESTION_THRESHOLD, window);
+	(void)session;
+	(void)part;
+	return window / 2;
 }
 
 static enum nopal_verdict
@@ -82,14 +78,8 @@ vegas_congestion_on_lost(struct nopal_session *session,
 			 const struct nopal_part *part,
 			 struct nopal_segment *segment)
 {
-	struct vegas_congestion *vegas = nopal_state(session, part);
-
-	if (!loss_epoch_lost(session, &vegas->epoch, segment))
-		return NOPAL_CONTINUE;
-	vegas_congestion_halve(session, part);
-	nopal_share(session, part, VEGAS_CONGESTION_WINDOW,
-		    nopal_shared(session, part, VEGAS_CONGESTION_THRESHOLD));
-	return NOPAL_CONTINUE;
+	return window_policy_lost(session, part, segment,
+				  vegas_congestion_kept);
 }
 
 static enum nopal_verdict
@@ -97,17 +87,8 @@ vegas_congestion_on_marked(struct nopal_session *session,
 			   const struct nopal_part *part,
 			   struct nopal_session *subject)
 {
-	struct vegas_congestion *vegas = nopal_state(session, part);
-
 	(void)subject;
-	if (!loss_epoch_marked(
-		    session, &vegas->epoch,
-		    nopal_shared(session, part, VEGAS_CONGESTION_WINDOW)))
-		return NOPAL_CONTINUE;
-	vegas_congestion_halve(session, part);
-	nopal_share(session, part, VEGAS_CONGESTION_WINDOW,
-		    nopal_shared(session, part, VEGAS_CONGESTION_THRESHOLD));
-	return NOPAL_CONTINUE;
+	return window_policy_marked(session, part, vegas_congestion_kept);
 }
 
 static enum nopal_verdict
@@ -116,16 +97,10 @@ vegas_congestion_on_timeout(struct nopal_session *session,
 			    struct nopal_segment *segment)
 {
 	struct vegas_congestion *vegas = nopal_state(session, part);
-	int64_t window = nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
 
-	if (!loss_epoch_timed_out(session, &vegas->epoch, segment))
-		return NOPAL_CONTINUE;
-	/* A second timeout in a row has no window left to learn from. */
-	if (window > nopal_body_limit(session))
-		vegas_congestion_halve(session, part);
-	vegas->growing = true;
-	nopal_share(session, part, VEGAS_CONGESTION_WINDOW,
-		    nopal_body_limit(session));
+	if (window_policy_timed_out(session, part, segment,
+				    vegas_congestion_kept))
+		vegas->growing = true;
 	return NOPAL_CONTINUE;
 }
 
@@ -159,8 +134,8 @@ static void vegas_congestion_judge(struct nopal_session *session,
 		return;
 	window = loss_epoch_least(session,
 				  vegas->round_window - queued + set->gamma);
-	nopal_share(session, part, VEGAS_CONGESTION_THRESHOLD, window);
-	nopal_share(session, part, VEGAS_CONGESTION_WINDOW, window);
+	nopal_share(session, part, WINDOW_POLICY_THRESHOLD, window);
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
 }
 
 static void vegas_congestion_avoid(struct nopal_session *session,
@@ -168,7 +143,7 @@ static void vegas_congestion_avoid(struct nopal_session *session,
 {
 	const struct vegas_congestion_parameters *set = nopal_parameters(part);
 	int64_t queued = vegas_congestion_queued(session, part);
-	int64_t window = nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
+	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 
 	if (queued < set->alpha)
 		vegas_congestion_set(session, part,
@@ -181,8 +156,8 @@ static void vegas_congestion_avoid(struct nopal_session *session,
 static bool vegas_congestion_is_starting(struct nopal_session *session,
 					 const struct nopal_part *part)
 {
-	return nopal_shared(session, part, VEGAS_CONGESTION_WINDOW) <
-	       nopal_shared(session, part, VEGAS_CONGESTION_THRESHOLD);
+	return nopal_shared(session, part, WINDOW_POLICY_WINDOW) <
+	       nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
 }
 
 static void vegas_congestion_end_round(struct nopal_session *session,
@@ -190,7 +165,7 @@ static void vegas_congestion_end_round(struct nopal_session *session,
 {
 	struct vegas_congestion *vegas = nopal_state(session, part);
 	bool tells = vegas->round_samples && !vegas->round_limited &&
-		     !vegas->epoch.recovering;
+		     !vegas->policy.epoch.recovering;
 
 	if (tells && !vegas_congestion_is_starting(session, part))
 		vegas_congestion_avoid(session, part);
@@ -199,8 +174,7 @@ static void vegas_congestion_end_round(struct nopal_session *session,
 	if (tells)
 		vegas->growing = !vegas->growing;
 	vegas->round_end = nopal_next_packet_number(session);
-	vegas->round_window =
-		nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
+	vegas->round_window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 	vegas->round_rtt_ns = NOPAL_NEVER;
 	vegas->round_samples = 0;
 	vegas->round_limited = false;
@@ -220,7 +194,7 @@ static void vegas_congestion_sample(struct nopal_session *session,
 	if (latest < vegas->round_rtt_ns)
 		vegas->round_rtt_ns = latest;
 	if (++vegas->round_samples == VEGAS_CONGESTION_SAMPLES &&
-	    vegas->growing && !vegas->epoch.recovering &&
+	    vegas->growing && !vegas->policy.epoch.recovering &&
 	    vegas_congestion_is_starting(session, part))
 		vegas_congestion_judge(session, part);
 }
@@ -228,12 +202,12 @@ static void vegas_congestion_sample(struct nopal_session *session,
 static void vegas_congestion_grow(struct nopal_session *session,
 				  const struct nopal_part *part, int64_t acked)
 {
-	int64_t window = nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
+	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 	int64_t threshold =
-		nopal_shared(session, part, VEGAS_CONGESTION_THRESHOLD);
+		nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
 
 	window = threshold - window > acked ? window + acked : threshold;
-	nopal_share(session, part, VEGAS_CONGESTION_WINDOW, window);
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
 }
 
 static enum nopal_verdict vegas_congestion_on_ack(struct nopal_session *session,
@@ -241,8 +215,7 @@ static enum nopal_verdict vegas_congestion_on_ack(struct nopal_session *session,
 						  struct nopal_ack *ack)
 {
 	struct vegas_congestion *vegas = nopal_state(session, part);
-	bool limited =
-		nopal_shared(session, part, VEGAS_CONGESTION_APP_LIMITED);
+	bool limited = nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED);
 
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
@@ -250,8 +223,8 @@ static enum nopal_verdict vegas_congestion_on_ack(struct nopal_session *session,
 		vegas_congestion_end_round(session, part);
 	vegas->round_limited |= limited;
 	vegas_congestion_sample(session, part, ack);
-	if (vegas->epoch.recovering)
-		loss_epoch_ends(session, &vegas->epoch);
+	if (vegas->policy.epoch.recovering)
+		loss_epoch_ends(session, &vegas->policy.epoch);
 	else if (vegas->growing && !limited &&
 		 vegas_congestion_is_starting(session, part))
 		vegas_congestion_grow(session, part,
@@ -263,7 +236,7 @@ static enum nopal_verdict vegas_congestion_on_ack(struct nopal_session *session,
 static void vegas_congestion_begin(struct nopal_session *session,
 				   const struct nopal_part *part)
 {
-	int64_t window = nopal_shared(session, part, VEGAS_CONGESTION_WINDOW);
+	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 	struct vegas_congestion *vegas = nopal_state(session, part);
 
 	vegas->round_end = (uint64_t)window / nopal_body_limit(session);
@@ -273,12 +246,11 @@ static void vegas_congestion_begin(struct nopal_session *session,
 static int vegas_congestion_open(struct nopal_session *session,
 				 const struct nopal_part *part)
 {
-	const struct vegas_congestion_parameters *set = nopal_parameters(part);
 	struct vegas_congestion *vegas = nopal_state(session, part);
 
 	vegas->growing = true;
 	vegas->round_rtt_ns = NOPAL_NEVER;
-	nopal_share(session, part, VEGAS_CONGESTION_WINDOW, set->initial);
+	window_policy_open(session, part);
 	vegas_congestion_begin(session, part);
 	return 0;
 }
@@ -288,11 +260,11 @@ vegas_congestion_on_open_session(struct nopal_session *session,
 				 const struct nopal_part *part,
 				 struct nopal_session *subject)
 {
-	(void)subject;
-	known_window_begin(session, part, VEGAS_CONGESTION_WINDOW,
-			   VEGAS_CONGESTION_KNOWN);
+	enum nopal_verdict verdict =
+		window_policy_on_open_session(session, part, subject);
+
 	vegas_congestion_begin(session, part);
-	return NOPAL_CONTINUE;
+	return verdict;
 }
 
 static void vegas_congestion_validate(const void *parameters,
@@ -308,13 +280,7 @@ static void vegas_congestion_validate(const void *parameters,
 }
 
 static const struct nopal_parameter vegas_congestion_table[] = {
-	{ .name = "initial",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct vegas_congestion_parameters, initial),
-	  .initial = "10seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "first window (RFC 6928: ten segments)" },
+	WINDOW_POLICY_PARAMETERS,
 	{ .name = "alpha",
 	  .unit = NOPAL_SIZE,
 	  .offset = offsetof(struct vegas_congestion_parameters, alpha),
@@ -358,8 +324,7 @@ const struct nopal_microprotocol nopal_vegas_congestion = {
 	.name = "vegas_congestion",
 	.family = "congestion",
 	.summary = "a window that keeps a few segments queued, and no more",
-	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
-						 { 0 } },
+	.provides = window_policy_provides,
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement",
@@ -373,14 +338,7 @@ const struct nopal_microprotocol nopal_vegas_congestion = {
 	.validate = vegas_congestion_validate,
 	.shared =
 		(const struct nopal_shared[]){
-			[VEGAS_CONGESTION_WINDOW] = { "congestion_window_bytes",
-						      NOPAL_WRITE, 0,
-						      "room on the network" },
-			[VEGAS_CONGESTION_THRESHOLD] = { "slow_start_threshold_"
-							 "bytes",
-							 NOPAL_WRITE, INT64_MAX,
-							 "slow start below "
-							 "it" },
+			WINDOW_POLICY_SHARED,
 			[VEGAS_CONGESTION_LATEST] = { "latest_rtt_ns",
 						      NOPAL_READ, 0,
 						      "samples of a round" },
@@ -388,15 +346,6 @@ const struct nopal_microprotocol nopal_vegas_congestion = {
 							 NOPAL_READ, 0,
 							 "the round trip "
 							 "without a queue" },
-			[VEGAS_CONGESTION_APP_LIMITED] = { "app_limited",
-							   NOPAL_READ_OPTIONAL,
-							   0,
-							   "1: the window was "
-							   "not what limited "
-							   "us" },
-			[VEGAS_CONGESTION_KNOWN] = { "known_window_bytes",
-						     NOPAL_READ_OPTIONAL, 0,
-						     "of earlier sessions" },
 			{ 0 } },
 	.bindings = vegas_congestion_bindings,
 	.state_size = sizeof(struct vegas_congestion),

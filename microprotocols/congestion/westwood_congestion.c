@@ -32,26 +32,17 @@
  * Parameters: initial (default 10seg): first window.
  */
 #include "additive_increase.h"
-#include "known_window.h"
-#include "loss_epoch.h"
+#include "window_policy.h"
 
 enum {
-	WESTWOOD_CONGESTION_WINDOW,
-	WESTWOOD_CONGESTION_THRESHOLD,
-	WESTWOOD_CONGESTION_SRTT,
+	WESTWOOD_CONGESTION_SRTT = WINDOW_POLICY_NEXT,
 	WESTWOOD_CONGESTION_LEAST_RTT,
-	WESTWOOD_CONGESTION_APP_LIMITED,
-	WESTWOOD_CONGESTION_KNOWN,
 };
 enum { WESTWOOD_CONGESTION_FILTER = 8 }; /* Westwood+: 7/8 and 1/8 */
 /* A sample is of a round trip, and of this at least: bursts of acks are no
  * bandwidth (Linux: the same). */
 #define WESTWOOD_CONGESTION_LEAST_NS	 (50 * NOPAL_MILLISECOND)
 #define WESTWOOD_CONGESTION_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
-
-struct westwood_congestion_parameters {
-	int64_t initial;
-};
 
 struct westwood_congestion {
 	struct loss_epoch epoch;
@@ -67,8 +58,7 @@ static int64_t westwood_congestion_judge(struct nopal_session *session,
 					 const struct nopal_part *part)
 {
 	const struct westwood_congestion *westwood = nopal_state(session, part);
-	int64_t window =
-		nopal_shared(session, part, WESTWOOD_CONGESTION_WINDOW);
+	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 	int64_t least =
 		nopal_shared(session, part, WESTWOOD_CONGESTION_LEAST_RTT);
 	int64_t held = window / 2;
@@ -78,7 +68,7 @@ static int64_t westwood_congestion_judge(struct nopal_session *session,
 					    (uint64_t)least,
 					    WESTWOOD_CONGESTION_BYTE_BITS_NS);
 	held = loss_epoch_least(session, held);
-	nopal_share(session, part, WESTWOOD_CONGESTION_THRESHOLD, held);
+	nopal_share(session, part, WINDOW_POLICY_THRESHOLD, held);
 	return held;
 }
 
@@ -89,8 +79,8 @@ static void westwood_congestion_reduce(struct nopal_session *session,
 	int64_t held = westwood_congestion_judge(session, part);
 
 	westwood->counted_bytes = 0;
-	if (held < nopal_shared(session, part, WESTWOOD_CONGESTION_WINDOW))
-		nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW, held);
+	if (held < nopal_shared(session, part, WINDOW_POLICY_WINDOW))
+		nopal_share(session, part, WINDOW_POLICY_WINDOW, held);
 }
 
 static enum nopal_verdict
@@ -115,7 +105,7 @@ westwood_congestion_on_marked(struct nopal_session *session,
 	(void)subject;
 	if (loss_epoch_marked(
 		    session, &westwood->epoch,
-		    nopal_shared(session, part, WESTWOOD_CONGESTION_WINDOW)))
+		    nopal_shared(session, part, WINDOW_POLICY_WINDOW)))
 		westwood_congestion_reduce(session, part);
 	return NOPAL_CONTINUE;
 }
@@ -131,7 +121,7 @@ westwood_congestion_on_timeout(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	westwood_congestion_judge(session, part);
 	westwood->counted_bytes = 0;
-	nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW,
+	nopal_share(session, part, WINDOW_POLICY_WINDOW,
 		    nopal_body_limit(session));
 	return NOPAL_CONTINUE;
 }
@@ -160,7 +150,7 @@ static void westwood_congestion_sample(struct nopal_session *session,
 
 	westwood->sample_bytes += acked;
 	westwood->sample_limited |=
-		nopal_shared(session, part, WESTWOOD_CONGESTION_APP_LIMITED);
+		nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED);
 	if (long_ns < WESTWOOD_CONGESTION_LEAST_NS)
 		long_ns = WESTWOOD_CONGESTION_LEAST_NS;
 	if (elapsed_ns < long_ns)
@@ -179,14 +169,13 @@ static void westwood_congestion_grow(struct nopal_session *session,
 				     int64_t acked)
 {
 	struct westwood_congestion *westwood = nopal_state(session, part);
-	int64_t window =
-		nopal_shared(session, part, WESTWOOD_CONGESTION_WINDOW);
+	int64_t window = nopal_shared(session, part, WINDOW_POLICY_WINDOW);
 	int64_t threshold =
-		nopal_shared(session, part, WESTWOOD_CONGESTION_THRESHOLD);
+		nopal_shared(session, part, WINDOW_POLICY_THRESHOLD);
 
 	window = additive_increase(&westwood->counted_bytes, window, threshold,
 				   acked, nopal_body_limit(session));
-	nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW, window);
+	nopal_share(session, part, WINDOW_POLICY_WINDOW, window);
 }
 
 static enum nopal_verdict
@@ -201,7 +190,7 @@ westwood_congestion_on_ack(struct nopal_session *session,
 	if (loss_epoch_ends(session, &westwood->epoch))
 		westwood_congestion_judge(session, part);
 	else if (!westwood->epoch.recovering &&
-		 !nopal_shared(session, part, WESTWOOD_CONGESTION_APP_LIMITED))
+		 !nopal_shared(session, part, WINDOW_POLICY_APP_LIMITED))
 		westwood_congestion_grow(session, part,
 					 (int64_t)ack->newly_acked_bytes);
 	return NOPAL_CONTINUE;
@@ -210,41 +199,20 @@ westwood_congestion_on_ack(struct nopal_session *session,
 static int westwood_congestion_open(struct nopal_session *session,
 				    const struct nopal_part *part)
 {
-	const struct westwood_congestion_parameters *set =
-		nopal_parameters(part);
 	struct westwood_congestion *westwood = nopal_state(session, part);
 
 	westwood->sample_began_ns = session->now_ns;
 	westwood->sample_limited = true;
-	nopal_share(session, part, WESTWOOD_CONGESTION_WINDOW, set->initial);
-	return 0;
-}
-
-static enum nopal_verdict
-westwood_congestion_on_open_session(struct nopal_session *session,
-				    const struct nopal_part *part,
-				    struct nopal_session *subject)
-{
-	(void)subject;
-	known_window_begin(session, part, WESTWOOD_CONGESTION_WINDOW,
-			   WESTWOOD_CONGESTION_KNOWN);
-	return NOPAL_CONTINUE;
+	return window_policy_open(session, part);
 }
 
 static const struct nopal_parameter westwood_congestion_table[] = {
-	{ .name = "initial",
-	  .unit = NOPAL_SIZE,
-	  .offset = offsetof(struct westwood_congestion_parameters, initial),
-	  .initial = "10seg",
-	  .least = "1seg",
-	  .most = "1000seg",
-	  .doc = "first window (RFC 6928: ten segments)" },
+	WINDOW_POLICY_PARAMETERS,
 	{ 0 },
 };
 
 static const struct nopal_binding westwood_congestion_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, westwood_congestion_on_open_session,
-		 .before = "connection"),
+	WINDOW_POLICY_BEGINS,
 	/* Before what is lost is asked to leave again. */
 	NOPAL_ON(SEGMENT_LOST, westwood_congestion_on_lost,
 		 .kinds = NOPAL_CARRIED, .before = "reliability"),
@@ -261,8 +229,7 @@ const struct nopal_microprotocol nopal_westwood_congestion = {
 	.name = "westwood_congestion",
 	.family = "congestion",
 	.summary = "after a loss, the window that the path was carrying",
-	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
-						 { 0 } },
+	.provides = window_policy_provides,
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement",
@@ -271,21 +238,11 @@ const struct nopal_microprotocol nopal_westwood_congestion = {
 			{ "window_mechanism",
 			  "somebody has to keep the window" },
 			{ 0 } },
-	.parameters_size = sizeof(struct westwood_congestion_parameters),
+	.parameters_size = sizeof(struct window_policy_parameters),
 	.parameters = westwood_congestion_table,
 	.shared =
 		(const struct nopal_shared[]){
-			[WESTWOOD_CONGESTION_WINDOW] = { "congestion_window_"
-							 "bytes",
-							 NOPAL_WRITE, 0,
-							 "room on the "
-							 "network" },
-			[WESTWOOD_CONGESTION_THRESHOLD] = { "slow_start_"
-							    "threshold_bytes",
-							    NOPAL_WRITE,
-							    INT64_MAX,
-							    "slow start below "
-							    "it" },
+			WINDOW_POLICY_SHARED,
 			[WESTWOOD_CONGESTION_SRTT] = { "smoothed_rtt_ns",
 						       NOPAL_READ, 0,
 						       "length of a sample" },
@@ -294,15 +251,6 @@ const struct nopal_microprotocol nopal_westwood_congestion = {
 							    "the round trip "
 							    "without a "
 							    "queue" },
-			[WESTWOOD_CONGESTION_APP_LIMITED] = { "app_limited",
-							      NOPAL_READ_OPTIONAL,
-							      0,
-							      "1: the window "
-							      "was not what "
-							      "limited us" },
-			[WESTWOOD_CONGESTION_KNOWN] = { "known_window_bytes",
-							NOPAL_READ_OPTIONAL, 0,
-							"of earlier sessions" },
 			{ 0 } },
 	.bindings = westwood_congestion_bindings,
 	.state_size = sizeof(struct westwood_congestion),

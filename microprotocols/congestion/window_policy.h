@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window_policy.h -- what window policies have in common that differ in two rules:
- * how a window grows beyond slow start, and what a loss leaves of it.
+ * window_policy.h -- what window policies have in common, and all but two rules of
+ * those that differ in these: how a window grows beyond slow start, and what a loss
+ * leaves of it.
  *
  * Below the threshold the window grows by what is acknowledged.  It is reduced once
  * for all that was out (loss_epoch.h), for a mark of congestion as for a loss; a
@@ -11,7 +12,8 @@
  * For a policy of this kind: struct window_policy is first in its state, struct
  * window_policy_parameters in its parameters, WINDOW_POLICY_SHARED in its shared
  * variables, WINDOW_POLICY_BEGINS in its bindings, and its handlers hand its rules to
- * the functions below.
+ * the functions below.  One with more rules of its own does without some of these
+ * functions; parameters, shared variables and the beginning ask nothing of its state.
  */
 #ifndef NOPAL_WINDOW_POLICY_H
 #define NOPAL_WINDOW_POLICY_H
@@ -111,20 +113,22 @@ window_policy_marked(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-static inline enum nopal_verdict window_policy_timed_out(
-	struct nopal_session *session, const struct nopal_part *part,
-	const struct nopal_segment *segment, window_policy_kept *kept)
+/* True: the first of what one timeout finds overdue. */
+static inline bool window_policy_timed_out(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   const struct nopal_segment *segment,
+					   window_policy_kept *kept)
 {
 	struct window_policy *policy = nopal_state(session, part);
 	int64_t least = nopal_body_limit(session);
 
 	if (!loss_epoch_timed_out(session, &policy->epoch, segment))
-		return NOPAL_CONTINUE;
+		return false;
 	/* A second timeout in a row has no window left to learn from. */
 	if (nopal_shared(session, part, WINDOW_POLICY_WINDOW) > least)
 		window_policy_reduce(session, part, kept);
 	nopal_share(session, part, WINDOW_POLICY_WINDOW, least);
-	return NOPAL_CONTINUE;
+	return true;
 }
 
 static inline void window_policy_grow(struct nopal_session *session,
