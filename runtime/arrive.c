@@ -4,8 +4,8 @@
  */
 #include "session.h"
 
-NOPAL_HOT void nopal__segment_arrive(struct nopal_core *core,
-				     struct nopal_segment *segment)
+NOPAL_HOT void nopal__segment_enter(struct nopal_core *core,
+				    struct nopal_segment *segment)
 {
 	uint8_t index =
 		nopal__plan(core)
@@ -16,6 +16,12 @@ NOPAL_HOT void nopal__segment_arrive(struct nopal_core *core,
 	if (index && segment->packet_number > core->awake->serial[index - 1])
 		core->awake->serial[index - 1] = segment->packet_number;
 	nopal_raise_SEGMENT_FROM_NET(&core->session, segment);
+}
+
+NOPAL_HOT void nopal__segment_arrive(struct nopal_core *core,
+				     struct nopal_segment *segment)
+{
+	nopal__segment_enter(core, segment);
 	nopal__segment_free(core, segment);
 }
 

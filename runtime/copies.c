@@ -251,13 +251,12 @@ void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
 		copy_give(core->below, segment, counted);
 }
 
-void nopal__copy_done(struct nopal_core *member,
-		      const struct nopal_message *message)
+void nopal__copy_done(struct nopal_core *member, struct nopal_handle above,
+		      enum nopal_fate fate)
 {
-	struct nopal_segment *segment = nopal__pool_find(
-		&member->above->awake->segments, message->above);
+	struct nopal_segment *segment =
+		nopal__pool_find(&member->above->awake->segments, above);
 
 	if (segment && segment->copies)
-		nopal__copy_settle(member, segment,
-				   nopal__message_fate(message));
+		nopal__copy_settle(member, segment, fate);
 }

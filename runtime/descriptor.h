@@ -169,7 +169,7 @@ struct nopal_field {
 	uint8_t bytes;
 	bool serial;
 	uint8_t reference; /* index of a serial attribute's reference in a session */
-	uint8_t layer;	   /* whose sessions have that reference */
+	uint8_t layer; /* whose sessions have that reference */
 };
 
 /* A kind of segment, as its microprotocol named it. */
@@ -306,6 +306,9 @@ struct nopal_microprotocol {
 	unsigned wire_version; /* raise it when the wire meaning changes */
 	/* It keeps nothing of a peer: it may stand above many destinations. */
 	bool many;
+	/* Role message_segments: it makes one segment of each message, with the
+	 * same bytes, and does nothing else in MSG_FROM_USER. */
+	bool whole;
 
 	const struct nopal_role *provides;
 	const struct nopal_relation *needs;

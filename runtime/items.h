@@ -64,15 +64,18 @@ struct nopal_segment {
 	};
 	uint8_t pins; /* raises in progress: freed after the last */
 	uint16_t departures;
-	uint32_t copies; /* with destinations whose fate is open */
 	uint8_t path;	 /* arriving: the one it came by, or NOPAL_PATH_NONE */
+	uint32_t copies; /* with destinations whose fate is open */
 	uint32_t number; /* counts from 1 in its session: its name in traces */
+	/* the segment of the layer above that it is here, where no message is
+	 * made of that */
+	struct nopal_handle above;
 	int64_t created_ns;
 	uint64_t
 		packet_number; /* of the last departure; arriving: the sender's */
 	int64_t departed_ns;   /* last departure; arriving: arrival */
-	struct nopal_message
-		*message; /* outgoing data: the message it is cut from */
+	struct nopal_message *message; /* outgoing data: the message it is cut
+					* from; NULL where it has `above` */
 	struct nopal_body body;
 	uint64_t attribute[]; /* by slot */
 };
@@ -228,6 +231,10 @@ void nopal_message_discard(struct nopal_session *session,
 /* A new arriving message with the attributes of `first`; NULL over budget. */
 struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 					     const struct nopal_segment *first);
+/* A segment that is a whole message, in a layer below another where nobody looks at
+ * messages on their way up, goes up as it is; false: it is to become a message. */
+bool nopal_segment_rise(struct nopal_session *session,
+			struct nopal_segment *segment);
 /* Put a body in place `index` (takes a reference); false: over budget, or the
  * place is taken. */
 bool nopal_message_put(struct nopal_session *session,

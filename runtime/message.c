@@ -131,26 +131,37 @@ enum nopal_fate nopal__message_fate(const struct nopal_message *message)
 	return NOPAL_ARRIVED;
 }
 
-static void count_fate(struct nopal_core *core, enum nopal_fate fate)
+static void count_fate(struct nopal_core *core, enum nopal_fate fate,
+		       uint64_t length)
 {
 	if (fate == NOPAL_ARRIVED)
 		core->awake->counters.messages_arrived++;
 	else if (fate == NOPAL_MISSING)
 		core->awake->counters.messages_missing++;
+	core->awake->unfinished--;
+	core->awake->unfinished_bytes -= length;
 }
 
 void nopal__message_tell_fate(struct nopal_core *core,
 			      struct nopal_message *message,
 			      enum nopal_fate fate)
 {
-	count_fate(core, fate);
-	core->awake->unfinished--;
-	core->awake->unfinished_bytes -= message->length;
+	count_fate(core, fate, message->length);
 	if (core->above || core->is_flow)
-		nopal__stack_done(core, message);
+		nopal__stack_done(core, message->attribute, message->above,
+				  fate);
 	else if (core->callbacks && core->callbacks->sent)
 		core->callbacks->sent(&core->session, message->cookie,
 				      (int)fate, core->user);
+	nopal__session_drained(core);
+}
+
+void nopal__segment_tell_fate(struct nopal_core *core,
+			      const struct nopal_segment *segment)
+{
+	count_fate(core, segment->fate, segment->body.length);
+	nopal__stack_done(core, segment->attribute, segment->above,
+			  segment->fate);
 	nopal__session_drained(core);
 }
 

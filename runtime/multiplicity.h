@@ -74,12 +74,10 @@ void nopal__streams_free(struct nopal_core *flow);
 void nopal__streams_start(struct nopal_core *flow);
 void nopal__streams_end(struct nopal_core *flow, enum nopal_end end,
 			const char *text);
-/* The stream that a message of the flow belongs to; NULL: it is gone. */
-struct nopal_core *nopal__stream_of(const struct nopal_core *flow,
-				    const struct nopal_message *message);
+/* The stream with this id; NULL: it is gone. */
+struct nopal_core *nopal__stream_of(const struct nopal_core *flow, uint64_t id);
 /* The same, or a new one of the peer's. */
-struct nopal_core *nopal__stream_for(struct nopal_core *flow,
-				     const struct nopal_message *message);
+struct nopal_core *nopal__stream_for(struct nopal_core *flow, uint64_t id);
 /* At the end of the flow's turn: the next stream has its own. */
 void nopal__flow_turn(struct nopal_core *flow);
 /* Its stack is about to be freed. */
@@ -99,8 +97,8 @@ struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint,
 /* copies.c */
 void nopal__copies_leave(struct nopal_core *core,
 			 struct nopal_segment *segment);
-void nopal__copy_done(struct nopal_core *member,
-		      const struct nopal_message *message);
+void nopal__copy_done(struct nopal_core *member, struct nopal_handle above,
+		      enum nopal_fate fate);
 void nopal__copy_settle(struct nopal_core *member,
 			struct nopal_segment *segment, enum nopal_fate fate);
 

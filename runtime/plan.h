@@ -106,6 +106,9 @@ struct nopal_layer {
 	uint32_t rearm
 		[NOPAL_KIND_ROOM]; /* send bits held again after a departure */
 	uint32_t deliver;	   /* bits held when a message arrives */
+	/* Above it is a layer, and nobody here looks at messages on their way up;
+	 * down, where each is one segment. */
+	bool rises, sinks;
 	const char *hold_why[NOPAL_BARRIERS][NOPAL_HOLD_ROOM + 1];
 	const struct nopal_part *hold_part[NOPAL_BARRIERS][NOPAL_HOLD_ROOM + 1];
 	uint32_t shared_count;

@@ -287,6 +287,26 @@ static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow,
 		seal_need(plan, flow);
 }
 
+static bool is_handled(const struct nopal_layer *layer, enum nopal_event event)
+{
+	return layer->calls[event][NOPAL_KIND_DATA].count != 0;
+}
+
+/* Where a message is one segment, does it have to be made? */
+static void seal_ways(struct nopal_layer *layer)
+{
+	const struct nopal_calls *cut =
+		&layer->calls[NOPAL_MSG_FROM_USER][NOPAL_KIND_DATA];
+
+	layer->rises = layer->index && !layer->deliver &&
+		       !is_handled(layer, NOPAL_MSG_FROM_NET) &&
+		       !is_handled(layer, NOPAL_MSG_TO_USER) &&
+		       !is_handled(layer, NOPAL_MSG_CONSUMED);
+	layer->sinks = layer->index && cut->count == 1 &&
+		       cut->call->part->microprotocol->whole &&
+		       !is_handled(layer, NOPAL_MSG_DONE);
+}
+
 void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 		       const struct nopal_composed_layer *composed)
 {
@@ -300,6 +320,7 @@ void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 			layer->connection = &parts[p];
 	}
 	seal_calls(plan, layer, composed);
+	seal_ways(layer);
 	seal_states(plan, layer, parts);
 	if (plan->flow && layer->index == plan->flow)
 		seal_flow(plan, layer, parts);

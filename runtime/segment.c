@@ -73,9 +73,8 @@ struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
 	return segment;
 }
 
-/* An outgoing segment that will pass the barriers; but for its attributes. */
-NOPAL_HOT static struct nopal_segment *
-segment_make_carried(struct nopal_core *core, uint8_t kind)
+NOPAL_HOT struct nopal_segment *
+nopal__segment_make_carried(struct nopal_core *core, uint8_t kind)
 {
 	struct nopal_segment *segment = segment_make(core, kind);
 
@@ -103,7 +102,7 @@ NOPAL_HOT struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_segment *segment =
-		segment_make_carried(core, NOPAL_KIND_DATA);
+		nopal__segment_make_carried(core, NOPAL_KIND_DATA);
 
 	if (!segment) {
 		nopal_buffer_unref(body.buffer);
@@ -160,6 +159,8 @@ static void segment_finish(struct nopal_core *core,
 	segment->pins++;
 	nopal_raise_SEGMENT_DONE(&core->session, segment);
 	segment->message = NULL;
+	if (segment->above.generation)
+		nopal__segment_tell_fate(core, segment);
 	while (message) {
 		struct nopal_message *also = message->also;
 
@@ -433,7 +434,7 @@ struct nopal_segment *nopal_control_new(struct nopal_session *session,
 	struct nopal_segment *segment = NULL;
 
 	if (buffer)
-		segment = carried ? segment_make_carried(core, code)
+		segment = carried ? nopal__segment_make_carried(core, code)
 				  : segment_make(core, code);
 	if (!segment) {
 		nopal_buffer_unref(buffer);

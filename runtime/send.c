@@ -10,13 +10,12 @@
 
 /* ----------------------------------------------------------- on its way down */
 
-static void send_count(struct nopal_core *core,
-		       const struct nopal_message *message)
+static void send_count(struct nopal_core *core, uint64_t length)
 {
 	core->awake->unfinished++;
-	core->awake->unfinished_bytes += message->length;
+	core->awake->unfinished_bytes += length;
 	core->awake->counters.messages_sent++;
-	core->awake->counters.bytes_sent += message->length;
+	core->awake->counters.bytes_sent += length;
 }
 
 static void send_undo(struct nopal_core *core,
@@ -119,6 +118,16 @@ struct sent_with {
 	size_t count;
 };
 
+/* What a segment of the layer above says of itself. */
+static void take_attributes(const struct nopal_core *core, uint64_t *attribute,
+			    const struct nopal_segment *from)
+{
+	const struct nopal_plan *plan = nopal__plan(core);
+
+	memcpy(attribute, from->attribute, plan->slot_count * sizeof(uint64_t));
+	attribute[plan->above_kind_slot] = from->kind;
+}
+
 static void send_put_properties(struct nopal_message *message,
 				const struct sent_with *with)
 {
@@ -148,16 +157,12 @@ static int send_message(struct nopal_core *core, struct nopal_body body,
 	message->cookie = cookie;
 	if (from) {
 		message->above = from->handle;
-		memcpy(message->attribute, from->attribute,
-		       nopal__plan(core)->slot_count * sizeof(uint64_t));
-		if (nopal__plan(core)->above_kind_slot)
-			message->attribute[nopal__plan(core)->above_kind_slot] =
-				from->kind;
+		take_attributes(core, message->attribute, from);
 		message->urgent = from->urgent;
 	}
 	if (with)
 		send_put_properties(message, with);
-	send_count(core, message);
+	send_count(core, message->length);
 	if (core->life == NOPAL_LIFE_OPENING)
 		return send_when_open(core, message);
 	return send_from_user(core, message, false);
@@ -245,6 +250,25 @@ int nopal__message_from_above(struct nopal_core *core,
 
 	nopal_buffer_ref(body.buffer);
 	return send_message(core, body, 0, segment, NULL);
+}
+
+/* Its bytes are charged to the layer above, where they are. */
+int nopal__segment_from_above(struct nopal_core *core,
+			      const struct nopal_segment *from)
+{
+	struct nopal_segment *segment =
+		nopal__segment_make_carried(core, NOPAL_KIND_DATA);
+
+	if (!segment)
+		return -ENOBUFS;
+	segment->above = from->handle;
+	segment->urgent = from->urgent;
+	segment->body = from->body;
+	nopal_buffer_ref(segment->body.buffer);
+	take_attributes(core, segment->attribute, from);
+	send_count(core, segment->body.length);
+	nopal_raise_SEGMENT_FROM_USER(&core->session, segment);
+	return 0;
 }
 
 uint64_t nopal_session_send_room(const struct nopal_session *session)

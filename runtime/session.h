@@ -352,6 +352,9 @@ void nopal__silence_watch(struct nopal_core *core);
 /* segment.c, message.c */
 struct nopal_segment *nopal__segment_make(struct nopal_core *core,
 					  uint8_t kind);
+/* An outgoing one that passes the barriers; but for its attributes. */
+struct nopal_segment *nopal__segment_make_carried(struct nopal_core *core,
+						  uint8_t kind);
 void nopal__segment_free(struct nopal_core *core,
 			 struct nopal_segment *segment);
 /* Finish and free what the barriers and pins allow. */
@@ -377,6 +380,9 @@ struct nopal_message *nopal__message_make(struct nopal_core *core,
 void nopal__message_tell_fate(struct nopal_core *core,
 			      struct nopal_message *message,
 			      enum nopal_fate fate);
+/* Of one that is a segment of the layer above. */
+void nopal__segment_tell_fate(struct nopal_core *core,
+			      const struct nopal_segment *segment);
 enum nopal_fate nopal__message_fate(const struct nopal_message *message);
 void nopal__message_segment_done(struct nopal_core *core,
 				 struct nopal_message *message,
@@ -395,6 +401,9 @@ void nopal__message_deliver(struct nopal_core *core,
 /* send.c */
 int nopal__message_from_above(struct nopal_core *core,
 			      const struct nopal_segment *segment);
+/* The same where no message is made of it. */
+int nopal__segment_from_above(struct nopal_core *core,
+			      const struct nopal_segment *from);
 void nopal__send_limit(struct nopal_awake *awake);
 /* Those that waited for the session to open. */
 void nopal__messages_flush_opened(struct nopal_core *core);
@@ -402,8 +411,9 @@ void nopal__messages_flush_opened(struct nopal_core *core);
 /* stack.c */
 void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment);
 void nopal__stack_up(struct nopal_core *core, struct nopal_message *message);
-void nopal__stack_done(struct nopal_core *core,
-		       const struct nopal_message *message);
+/* A segment of the layer above has its fate, in a message of these attributes. */
+void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
+		       struct nopal_handle handle, enum nopal_fate fate);
 
 /* session.c */
 /* Sets the pointers of what is awake; false: no memory, but never a second time. */
@@ -523,6 +533,9 @@ uint64_t nopal__serial_expand(uint64_t reference, uint64_t truncated,
 void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 			    struct nopal_buffer *buffer, uint8_t *bytes,
 			    uint32_t length);
+void nopal__segment_enter(struct nopal_core *core,
+			  struct nopal_segment *segment);
+/* The same, and that was all of it. */
 void nopal__segment_arrive(struct nopal_core *core,
 			   struct nopal_segment *segment);
 

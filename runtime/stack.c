@@ -7,24 +7,41 @@
  *
  * Attributes are inherited on each step, so the header of the whole stack stays
  * one flat plan and no body is copied on the way down.
+ *
+ * Where nobody in the lower layer looks at messages, one that is one segment is not
+ * made: the segment that departs is a segment there, too, and the one that arrived
+ * goes up itself.
  */
 #include <string.h>
 
 #include "fields.h"
 #include "session.h"
 
+/* What is too long for one segment is for the layer's own way to say so. */
+static bool sinks(const struct nopal_core *core,
+		  const struct nopal_segment *segment)
+{
+	return nopal__layer(core)->sinks && !core->awake->own &&
+	       core->life != NOPAL_LIFE_OPENING &&
+	       segment->body.length <= nopal__plan(core)->body_bytes;
+}
+
 void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 {
+	struct nopal_core *below = core->below;
+
 	if (core->fans_out) {
 		nopal__copies_leave(core, segment);
 		return;
 	}
-	if (core->below->is_flow)
+	if (below->is_flow)
 		segment->attribute[nopal__plan(core)->stream_slot] =
 			core->stream;
-	nopal__touch(core->below);
-	if (core->below->life != NOPAL_LIFE_ENDED &&
-	    nopal__message_from_above(core->below, segment) == 0)
+	nopal__touch(below);
+	if (below->life != NOPAL_LIFE_ENDED &&
+	    (sinks(below, segment)
+		     ? nopal__segment_from_above(below, segment)
+		     : nopal__message_from_above(below, segment)) == 0)
 		return;
 	segment->fate = NOPAL_MISSING;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
@@ -63,23 +80,54 @@ static void serials_expand(const struct nopal_core *core,
 				segment->attribute[field->slot], field->bytes);
 }
 
-void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
+/* Who takes what arrived with these attributes, and of which kind it is there; NULL:
+ * nobody does any more, or it makes no sense. */
+static struct nopal_core *taker(struct nopal_core *core,
+				const uint64_t *attribute, uint8_t *ret_kind)
 {
+	const struct nopal_plan *plan = nopal__plan(core);
 	struct nopal_core *above =
-		core->is_flow ? nopal__stream_for(core, message) : core->above;
-	uint64_t kind = message->attribute[nopal__plan(core)->above_kind_slot];
-	struct nopal_segment *segment;
+		core->is_flow
+			? nopal__stream_for(core, attribute[plan->stream_slot])
+			: core->above;
+	uint64_t kind = attribute[plan->above_kind_slot];
 
 	if (!above)
-		return; /* of a stream that has ended */
+		return NULL; /* of a stream that has ended */
 	nopal__touch(above);
 	if (above->life == NOPAL_LIFE_ENDED)
-		return;
-	if (kind >= NOPAL_KIND_ROOM || !nopal__plan(core)->kinds[kind].name) {
+		return NULL;
+	if (kind >= NOPAL_KIND_ROOM || !plan->kinds[kind].name) {
 		core->awake->counters.rx_malformed++;
-		return;
+		return NULL;
 	}
-	segment = nopal__segment_make(above, (uint8_t)kind);
+	*ret_kind = (uint8_t)kind;
+	return above;
+}
+
+static void enter(struct nopal_core *core, struct nopal_core *above,
+		  struct nopal_segment *segment)
+{
+	uint8_t slot = nopal__layer(above)->packet_number_slot;
+
+	serials_expand(above, segment);
+	if (above->fans_out)
+		segment->attribute[nopal__plan(core)->destination_slot] =
+			core->destination->id;
+	segment->packet_number = slot ? segment->attribute[slot] : 0;
+	nopal__segment_enter(above, segment);
+}
+
+void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
+{
+	struct nopal_core *above;
+	struct nopal_segment *segment;
+	uint8_t kind;
+
+	above = taker(core, message->attribute, &kind);
+	if (!above)
+		return;
+	segment = nopal__segment_make(above, kind);
 	if (!segment || !body_of(message, &segment->body)) {
 		above->awake->counters.rx_over_budget++;
 		if (segment)
@@ -90,34 +138,56 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 	segment->departed_ns = above->session.now_ns;
 	memcpy(segment->attribute, message->attribute,
 	       nopal__plan(core)->slot_count * sizeof(uint64_t));
-	serials_expand(above, segment);
-	if (above->fans_out)
-		segment->attribute[nopal__plan(core)->destination_slot] =
-			core->destination->id;
-	if (above->layer->packet_number_slot)
-		segment->packet_number =
-			segment->attribute[above->layer->packet_number_slot];
-	nopal__segment_arrive(above, segment);
+	enter(core, above, segment);
+	nopal__segment_free(above, segment);
 }
 
-void nopal__stack_done(struct nopal_core *core,
-		       const struct nopal_message *message)
+/* Each layer has attributes of its own: but for these few fields what arrived is one
+ * thing in both. */
+bool nopal_segment_rise(struct nopal_session *session,
+			struct nopal_segment *segment)
 {
+	struct nopal_core *core = nopal__core(session), *above;
+	const struct nopal_segment here = *segment;
+
+	if (!nopal__layer(core)->rises || core->awake->own)
+		return false;
+	core->awake->counters.messages_delivered++;
+	core->awake->counters.bytes_delivered += segment->body.length;
+	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, segment->number,
+		      segment->body.length);
+	above = taker(core, segment->attribute, &segment->kind);
+	if (!above)
+		return true;
+	segment->number = ++above->awake->numbered;
+	segment->ecn = NOPAL_NOT_ECT;
+	segment->path = 0;
+	enter(core, above, segment);
+	segment->kind = here.kind;
+	segment->number = here.number;
+	segment->packet_number = here.packet_number;
+	segment->ecn = here.ecn;
+	segment->path = here.path;
+	return true;
+}
+
+void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
+		       struct nopal_handle handle, enum nopal_fate fate)
+{
+	uint64_t stream = attribute[nopal__plan(core)->stream_slot];
 	struct nopal_core *above =
-		core->is_flow ? nopal__stream_of(core, message) : core->above;
+		core->is_flow ? nopal__stream_of(core, stream) : core->above;
 	struct nopal_segment *segment;
-	enum nopal_fate fate;
 
 	if (!above || above->life == NOPAL_LIFE_ENDED || !above->awake)
 		return; /* at rest it waits for nothing */
 	if (above->fans_out) {
-		nopal__copy_done(core, message);
+		nopal__copy_done(core, handle, fate);
 		return;
 	}
-	segment = nopal__pool_find(&above->awake->segments, message->above);
+	segment = nopal__pool_find(&above->awake->segments, handle);
 	if (!segment || !(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
 		return;
-	fate = nopal__message_fate(message);
 	if (fate != NOPAL_UNKNOWN)
 		segment->fate = (uint8_t)fate;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;

@@ -75,12 +75,9 @@ static struct nopal_core *stream_make(struct nopal_core *flow, uint32_t id,
 	return bottom;
 }
 
-struct nopal_core *nopal__stream_of(const struct nopal_core *flow,
-				    const struct nopal_message *message)
+struct nopal_core *nopal__stream_of(const struct nopal_core *flow, uint64_t id)
 {
-	return nopal_map_get(
-		&flow->streams->by_id,
-		message->attribute[nopal__plan(flow)->stream_slot]);
+	return nopal_map_get(&flow->streams->by_id, id);
 }
 
 /* Is the peer allowed to open it, for the first time? */
@@ -130,11 +127,9 @@ static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
 	return bottom;
 }
 
-struct nopal_core *nopal__stream_for(struct nopal_core *flow,
-				     const struct nopal_message *message)
+struct nopal_core *nopal__stream_for(struct nopal_core *flow, uint64_t id)
 {
-	struct nopal_core *stream = nopal__stream_of(flow, message);
-	uint64_t id = message->attribute[nopal__plan(flow)->stream_slot];
+	struct nopal_core *stream = nopal__stream_of(flow, id);
 
 	if (!stream && is_new(flow, id))
 		stream = stream_accept(flow, (uint32_t)id);

@@ -84,9 +84,11 @@ static enum nopal_verdict fixed_size_on_verified(struct nopal_session *session,
 						 const struct nopal_part *part,
 						 struct nopal_segment *segment)
 {
-	struct nopal_message *message =
-		nopal_message_arriving(session, segment);
+	struct nopal_message *message;
 
+	if (nopal_segment_rise(session, segment))
+		return NOPAL_CONTINUE;
+	message = nopal_message_arriving(session, segment);
 	if (!message || !nopal_message_put(session, message, 0, segment->body))
 		return fixed_size_unkept(session, part, message);
 	fixed_size_place(part, message);
@@ -115,6 +117,7 @@ const struct nopal_microprotocol nopal_fixed_size = {
 	.abi = NOPAL_ABI,
 	.name = "fixed_size",
 	.family = "base",
+	.whole = true,
 	.summary = "one segment for each message",
 	.provides = (const struct nopal_role[]){ { "message_segments", true },
 						 { 0 } },

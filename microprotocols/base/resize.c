@@ -296,9 +296,11 @@ static enum nopal_verdict resize_whole(struct nopal_session *session,
 				       struct nopal_segment *segment,
 				       uint64_t key)
 {
-	struct nopal_message *message =
-		nopal_message_arriving(session, segment);
+	struct nopal_message *message;
 
+	if (nopal_segment_rise(session, segment))
+		return NOPAL_CONTINUE;
+	message = nopal_message_arriving(session, segment);
 	if (!message)
 		return resize_unkept(session, part);
 	if (!nopal_message_put(session, message, 0, segment->body)) {

@@ -58,7 +58,7 @@ channel_repair_on_to_net(struct nopal_session *session,
 			 struct nopal_segment *segment)
 {
 	(void)part;
-	if (!segment->message)
+	if (segment->kind)
 		segment->urgent = true;
 	else if (!nopal_is_for_one(session, segment))
 		segment->urgent = false;

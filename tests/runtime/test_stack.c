@@ -143,6 +143,145 @@ static void test_the_stack_closes_from_the_top(void **state)
 	rig_close(&rig);
 }
 
+/* ------------------------------------- where nobody below looks at messages */
+
+#define UPPER                                                                  \
+	"layer \"upper\" {\n"                                                  \
+	"  transport_driver {}\n  resize {}\n"                                 \
+	"  sequenced_segments {}\n  reliable_fifo {}\n}\n"
+#define LOWER                                                                  \
+	"layer \"lower\" {\n"                                                  \
+	"  transport_driver {}\n  virtual_circuit {}\n  fixed_size {}\n"       \
+	"  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
+static const char SHORT_WAY[] = UPPER LOWER "}\n";
+static const char LONG_WAY[] = UPPER LOWER "  a_tap {}\n}\n"; /* it looks */
+
+static struct nopal_awake *below(const struct rig_side *side)
+{
+	return rig_awake(&nopal__core(side->session)->below->session);
+}
+
+/* What the lower layer has of three messages of one, four and one segments, under way
+ * and then there. */
+static void send_three(struct rig *rig, bool messages)
+{
+	const struct nopal_awake *awake = below(&rig->opener);
+
+	rig_send(rig, "one");
+	rig_send_bytes(rig, 5000);
+	rig_send(rig, "three");
+	assert_int_equal(awake->segments.alive, 6);
+	assert_int_equal(awake->messages.alive, messages ? 6 : 0);
+	assert_int_equal(awake->unfinished, 6);
+	assert_int_equal(awake->unfinished_bytes, 3 + 5000 + 5);
+	rig_run(rig, NOPAL_SECOND);
+	assert_int_equal(rig->acceptor.delivered, 3);
+	assert_string_equal(rig->acceptor.text[0], "one");
+	assert_int_equal(rig->acceptor.length[1], 5000);
+	assert_string_equal(rig->acceptor.text[2], "three");
+}
+
+static void see_counted(const struct rig *rig)
+{
+	const struct nopal_awake *there = below(&rig->acceptor),
+				 *here = below(&rig->opener);
+
+	assert_int_equal(rig->opener.fates[NOPAL_ARRIVED], 3);
+	assert_int_equal(here->segments.alive, 0);
+	assert_int_equal(here->unfinished, 0);
+	assert_int_equal(here->unfinished_bytes, 0);
+	assert_int_equal(here->bytes_held, there->bytes_held);
+	assert_int_equal(here->counters.messages_sent, 6);
+	assert_int_equal(here->counters.bytes_sent, 3 + 5000 + 5);
+	assert_int_equal(here->counters.messages_arrived, 6);
+	assert_int_equal(there->counters.messages_delivered, 6);
+	assert_int_equal(there->counters.bytes_delivered, 3 + 5000 + 5);
+}
+
+static void test_whole_messages_go_through_as_segments(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, SHORT_WAY, NULL);
+	send_three(&rig, false);
+	see_counted(&rig);
+	assert_true(below(&rig.acceptor)->numbered < 2 * 6);
+	rig_close(&rig);
+}
+
+static void test_messages_that_are_looked_at_are_made(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, LONG_WAY, NULL);
+	send_three(&rig, true);
+	see_counted(&rig);
+	assert_true(below(&rig.acceptor)->numbered >= 2 * 6);
+	rig_close(&rig);
+}
+
+static uint32_t looked;
+
+static enum nopal_verdict looks(struct nopal_session *session,
+				const struct nopal_part *part,
+				struct nopal_message *message)
+{
+	(void)session, (void)part, (void)message;
+	looked++;
+	return NOPAL_CONTINUE;
+}
+
+static void bind_below(struct rig_side *side,
+		       const struct nopal_binding *binding)
+{
+	struct nopal_session *lower =
+		&nopal__core(side->session)->below->session;
+
+	assert_int_equal(
+		nopal_bind(lower, rig_part(lower, "fixed_size"), binding), 0);
+}
+
+static void test_who_begins_to_look_sees_messages(void **state)
+{
+	static const struct nopal_binding done = NOPAL_ON(MSG_DONE, looks);
+	static const struct nopal_binding consumed =
+		NOPAL_ON(MSG_CONSUMED, looks);
+	struct rig rig;
+
+	(void)state;
+	looked = 0;
+	rig_begin(&rig, SHORT_WAY);
+	bind_below(&rig.opener, &done);
+	bind_below(&rig.acceptor, &consumed);
+	rig_send(&rig, "seen");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(looked, 2);
+	rig_close(&rig);
+}
+
+/* Resends and urgency are of the segment that carries it. */
+static void test_the_short_way_is_lossless_too(void **state)
+{
+	const struct rig_options options = { .link = "delay 10ms loss 30%" };
+	const struct nopal_property urgent = { NOPAL_URGENT, 1 };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, UPPER LOWER "}\n", &options);
+	for (uint32_t i = 0; i < 50; i++)
+		rig_send_bytes(&rig, 2000);
+	assert_int_equal(
+		nopal_send_with(rig.opener.session, "x", 1, 0, &urgent, 1), 0);
+	assert_int_equal(below(&rig.opener)->messages.alive, 0);
+	rig_finish(&rig);
+	assert_int_equal(rig.acceptor.delivered, 51);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 51);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +291,10 @@ int main(void)
 		cmocka_unit_test(
 			test_an_upper_layers_counter_outruns_its_bytes),
 		cmocka_unit_test(test_the_stack_closes_from_the_top),
+		cmocka_unit_test(test_whole_messages_go_through_as_segments),
+		cmocka_unit_test(test_messages_that_are_looked_at_are_made),
+		cmocka_unit_test(test_who_begins_to_look_sees_messages),
+		cmocka_unit_test(test_the_short_way_is_lossless_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
