@@ -75,9 +75,20 @@ static struct nopal_core *stream_make(struct nopal_core *flow, uint32_t id,
 	return bottom;
 }
 
+/* Streams take turns: whoever was asked for is asked for again most often. */
 struct nopal_core *nopal__stream_of(const struct nopal_core *flow, uint64_t id)
 {
-	return nopal_map_get(&flow->streams->by_id, id);
+	struct nopal_streams *streams = flow->streams;
+
+	if (!streams->latest || streams->latest->stream != id)
+		streams->latest = nopal_map_get(&streams->by_id, id);
+	return streams->latest;
+}
+
+static struct nopal_core *stream_take(struct nopal_core *flow, uint32_t id)
+{
+	flow->streams->latest = NULL;
+	return nopal_map_take(&flow->streams->by_id, id);
 }
 
 /* Is the peer allowed to open it, for the first time? */
@@ -262,7 +273,7 @@ void nopal__stream_ended(struct nopal_core *stream)
 {
 	struct nopal_core *flow = stream->below;
 
-	nopal_map_take(&flow->streams->by_id, stream->stream);
+	stream_take(flow, stream->stream);
 	if (flow->opener && !flow->streams->by_id.used &&
 	    flow->life != NOPAL_LIFE_ENDED)
 		nopal__session_close(flow);
@@ -309,13 +320,12 @@ struct nopal_core *nopal__flow_begin(struct nopal_core *flow,
 
 static void stream_rename(struct nopal_core *flow, uint32_t from, uint32_t to)
 {
-	struct nopal_map *by_id = &flow->streams->by_id;
-	struct nopal_core *stream = nopal_map_take(by_id, from);
+	struct nopal_core *stream = stream_take(flow, from);
 
 	if (!stream)
 		return;
 	stream->stream = to;
-	if (nopal_map_put(NULL, by_id, to, stream) < 0) {
+	if (nopal_map_put(NULL, &flow->streams->by_id, to, stream) < 0) {
 		stream->below = NULL;
 		nopal_session_break(&stream->session, NOPAL_RESOURCE,
 				    "out of memory");
