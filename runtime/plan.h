@@ -106,6 +106,7 @@ struct nopal_layer {
 	uint32_t rearm
 		[NOPAL_KIND_ROOM]; /* send bits held again after a departure */
 	uint32_t deliver;	   /* bits held when a message arrives */
+	bool tracks; /* somebody waits for the status of what departs */
 	/* Above it is a layer, and nobody here looks at messages on their way up;
 	 * down, where each is one segment. */
 	bool rises, sinks;

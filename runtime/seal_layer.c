@@ -107,6 +107,7 @@ static void seal_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
 		uint32_t mask = UINT32_C(1) << hold_bit(layer, part, hold);
 
 		part->hold[hold->barrier] = mask;
+		layer->tracks |= hold->barrier == NOPAL_FINISH;
 		if (hold->barrier == NOPAL_DELIVER) {
 			layer->deliver |= mask;
 			continue;

@@ -229,6 +229,11 @@ NOPAL_HOT int nopal__departure_note(struct nopal_core *core,
 {
 	struct nopal_departures *all = &core->awake->departures;
 
+	if (!nopal__layer(core)->tracks) {
+		segment->packet_number = all->next++;
+		all->oldest = all->next;
+		return 0;
+	}
 	if (all->next - all->oldest == all->room && !departures_grow(core))
 		return -ENOMEM;
 	if (segment->departures)
