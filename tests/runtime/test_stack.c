@@ -117,7 +117,8 @@ static void test_an_upper_layers_counter_outruns_its_bytes(void **state)
 	(void)state;
 	rig_add(&runner);
 	rig_open(&rig,
-		 "layer \"upper\" {\n  transport_driver {}\n  whole_messages {}\n"
+		 "layer \"upper\" {\n  transport_driver {}\n  whole_messages "
+		 "{}\n"
 		 "  runner {}\n}\n"
 		 "layer \"lower\" {\n  transport_driver {}\n"
 		 "  fixed_size {}\n}\n",
