@@ -280,10 +280,13 @@ void nopal_raise_custom(struct nopal_session *session, int event, void *subject)
 
 /* ------------------------------------------------------- queued and delayed */
 
+/* One that rose from the layer below has no handle here; it is there until the queue
+ * is empty, and not later. */
 static struct nopal_deferred deferred_segment(struct nopal_segment *segment)
 {
 	return (struct nopal_deferred){ .subject_is = NOPAL_SUBJECT_SEGMENT,
-					.handle = segment->handle };
+					.handle = segment->handle,
+					.subject = segment };
 }
 
 static struct nopal_deferred deferred_message(struct nopal_message *message)
@@ -338,6 +341,8 @@ static nopal_token delay(struct nopal_session *session, enum nopal_event event,
 	struct nopal_core *core = nopal__core(session);
 
 	deferred.event = event;
+	if (deferred.subject_is != NOPAL_SUBJECT_OTHER)
+		deferred.subject = NULL;
 	deferred.token = ++core->awake->tokens;
 	deferred.deadline_ns = session->now_ns + delay_ns;
 	if (!list_push(core, &core->awake->delayed, deferred))
@@ -388,7 +393,8 @@ void nopal_cancel(struct nopal_session *session, nopal_token token)
 static void *deferred_subject(struct nopal_core *core,
 			      const struct nopal_deferred *deferred)
 {
-	if (deferred->subject_is == NOPAL_SUBJECT_SEGMENT)
+	if (deferred->subject_is == NOPAL_SUBJECT_SEGMENT &&
+	    deferred->handle.generation)
 		return nopal_segment_find(&core->session, deferred->handle);
 	if (deferred->subject_is == NOPAL_SUBJECT_MESSAGE)
 		return nopal_message_find(&core->session, deferred->handle);

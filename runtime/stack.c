@@ -159,10 +159,12 @@ bool nopal_segment_rise(struct nopal_session *session,
 	above = taker(core, segment->attribute, &segment->kind);
 	if (!above)
 		return true;
+	segment->handle = (struct nopal_handle){ 0 };
 	segment->number = ++above->awake->numbered;
 	segment->ecn = NOPAL_NOT_ECT;
 	segment->path = 0;
 	enter(core, above, segment);
+	segment->handle = here.handle;
 	segment->kind = here.kind;
 	segment->number = here.number;
 	segment->packet_number = here.packet_number;

@@ -262,6 +262,64 @@ static void test_who_begins_to_look_sees_messages(void **state)
 	rig_close(&rig);
 }
 
+/* It raises an event of what arrived once its handlers are through, and later. */
+static uint32_t asked;
+static uint64_t asked_of;
+
+static enum nopal_verdict asker_on_from_net(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	(void)part;
+	asked_of = segment->number;
+	assert_null(nopal_segment_find(session, segment->handle));
+	nopal_queue_SEGMENT_LOST(session, segment);
+	nopal_delay_SEGMENT_LOST(session, segment, NOPAL_MILLISECOND);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict asker_on_lost(struct nopal_session *session,
+					const struct nopal_part *part,
+					struct nopal_segment *segment)
+{
+	(void)session, (void)part;
+	assert_int_equal(segment->number, asked_of);
+	asked++;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_microprotocol asker = {
+	.abi = NOPAL_ABI,
+	.name = "asker",
+	.family = "fake",
+	.summary = "it asks for more of what arrived",
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(SEGMENT_FROM_NET, asker_on_from_net),
+			NOPAL_ON(SEGMENT_LOST, asker_on_lost),
+			{ 0 } },
+};
+
+static void test_what_rose_may_be_queued_and_not_kept(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_add(&asker);
+	asked = 0;
+	rig_open(&rig,
+		 "layer \"upper\" {\n"
+		 "  transport_driver {}\n  fixed_size {}\n  asker {}\n}\n" LOWER
+		 "}\n",
+		 NULL);
+	rig_send(&rig, "one");
+	rig_send(&rig, "two");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	assert_int_equal(asked, 2);
+	rig_close(&rig);
+}
+
 /* Resends and urgency are of the segment that carries it. */
 static void test_the_short_way_is_lossless_too(void **state)
 {
@@ -295,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_whole_messages_go_through_as_segments),
 		cmocka_unit_test(test_messages_that_are_looked_at_are_made),
 		cmocka_unit_test(test_who_begins_to_look_sees_messages),
+		cmocka_unit_test(test_what_rose_may_be_queued_and_not_kept),
 		cmocka_unit_test(test_the_short_way_is_lossless_too),
 	};
 
