@@ -152,4 +152,17 @@ struct nopal_forward {
 /* a*b/c in 128 bits, rounded down; c > 0; saturates. */
 uint64_t nopal_scale(uint64_t a, uint64_t b, uint64_t c);
 
+/* Bits of a byte, times nanoseconds of a second. */
+#define NOPAL_BYTE_BITS_NS UINT64_C(8000000000)
+/* Bits a second, of bytes in this time; it is not 0. */
+static inline uint64_t nopal_rate_of(uint64_t bytes, int64_t ns)
+{
+	return nopal_scale(bytes, NOPAL_BYTE_BITS_NS, (uint64_t)ns);
+}
+/* Bytes that a rate carries in this time. */
+static inline uint64_t nopal_rate_bytes(uint64_t bps, int64_t ns)
+{
+	return nopal_scale(bps, (uint64_t)ns, NOPAL_BYTE_BITS_NS);
+}
+
 #endif

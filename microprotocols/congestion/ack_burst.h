@@ -22,11 +22,9 @@ static inline void ack_burst_note(struct ack_burst *burst, int64_t now_ns,
 				  uint64_t delivered, uint64_t bandwidth_bps,
 				  uint64_t most)
 {
-	const uint64_t byte_bits_ns = 8 * (uint64_t)NOPAL_SECOND;
 	uint64_t acked = delivered - burst->began_delivered;
 	uint64_t expected =
-		nopal_scale(bandwidth_bps, (uint64_t)(now_ns - burst->began_ns),
-			    byte_bits_ns);
+		nopal_rate_bytes(bandwidth_bps, now_ns - burst->began_ns);
 
 	if (acked <= expected) {
 		burst->began_ns = now_ns;

@@ -31,15 +31,13 @@ struct ack_train {
 static inline void ack_train_note(struct ack_train *train, int64_t now_ns,
 				  uint64_t delivered)
 {
-	const uint64_t byte_bits_ns = 8 * (uint64_t)NOPAL_SECOND;
-
 	if (!train->acks++) {
 		train->began_ns = now_ns;
 		train->began_delivered = delivered;
 	} else if (train->acks >= ACK_TRAIN_FEW && now_ns > train->began_ns) {
-		train->rate_bps = nopal_scale(
-			delivered - train->began_delivered, byte_bits_ns,
-			(uint64_t)(now_ns - train->began_ns));
+		train->rate_bps =
+			nopal_rate_of(delivered - train->began_delivered,
+				      now_ns - train->began_ns);
 	}
 }
 

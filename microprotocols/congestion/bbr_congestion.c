@@ -82,7 +82,6 @@ enum {
 	BBR_LEAST_SEGMENTS = 4,
 };
 #define BBR_PROBE_RTT_NS (200 * NOPAL_MILLISECOND)
-#define BBR_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
 
 struct bbr_congestion_parameters {
 	int64_t initial;
@@ -119,7 +118,7 @@ static uint32_t bbr_gain(const struct bbr_congestion *bbr)
 /* Bytes that a rate carries in the least round trip. */
 static uint64_t bbr_carried(const struct bbr_congestion *bbr, uint64_t rate_bps)
 {
-	return nopal_scale(rate_bps, (uint64_t)bbr->least.ns, BBR_BYTE_BITS_NS);
+	return nopal_rate_bytes(rate_bps, bbr->least.ns);
 }
 
 /* `percent` of the bandwidth-delay product, in bytes. */
@@ -261,8 +260,7 @@ static void bbr_note_rate(struct nopal_session *session,
 	/* Shorter than any round trip: it was an earlier departure's ack. */
 	if (interval <= 0 || interval < bbr->least.ns)
 		return;
-	rate = nopal_scale(bbr_passed(session, part), BBR_BYTE_BITS_NS,
-			   (uint64_t)interval);
+	rate = nopal_rate_of(bbr_passed(session, part), interval);
 	if (!bbr->delivery.sample.limited || rate >= bbr->bandwidth_bps)
 		bbr->bandwidth_bps =
 			largest_rate_keep(&bbr->rates, bbr->rounds, rate);
@@ -409,8 +407,7 @@ static void bbr_set_rate(struct nopal_session *session,
 	uint64_t rate;
 
 	if (!before && bbr->least.ns)
-		base = nopal_scale((uint64_t)set->initial, BBR_BYTE_BITS_NS,
-				   (uint64_t)bbr->least.ns);
+		base = nopal_rate_of((uint64_t)set->initial, bbr->least.ns);
 	rate = nopal_scale(base, bbr_gain(bbr), BBR_UNITY);
 	if (!bbr->pipe.full)
 		rate = ack_train_pace(&bbr->train, base, rate);

@@ -38,8 +38,7 @@ enum {
 	PACING_KNOWN
 };
 
-#define PACING_MILLION	    UINT64_C(1000000)
-#define PACING_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
+#define PACING_MILLION UINT64_C(1000000)
 
 struct pacing_parameters {
 	int64_t start_ppm, steady_ppm;
@@ -82,8 +81,7 @@ static enum nopal_verdict pacing_on_turn_end(struct nopal_session *session,
 	pacing->window_bytes = window;
 	pacing->srtt_ns = srtt;
 	pacing->gain_ppm = gain;
-	rate = nopal_scale((uint64_t)window, PACING_BYTE_BITS_NS,
-			   (uint64_t)srtt);
+	rate = nopal_rate_of((uint64_t)window, srtt);
 	rate = nopal_scale(rate, (uint64_t)gain, PACING_MILLION);
 	nopal_share(session, part, PACING_RATE,
 		    rate < INT64_MAX ? (int64_t)rate : INT64_MAX);

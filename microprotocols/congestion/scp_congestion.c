@@ -56,7 +56,6 @@ enum {
 	SCP_CONGESTION_START_SLACK = 8,
 	SCP_CONGESTION_SLACK_PER = 4,
 };
-#define SCP_CONGESTION_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
 
 struct scp_congestion_parameters {
 	int64_t initial;
@@ -85,10 +84,9 @@ static void scp_congestion_set(struct nopal_session *session,
 	if (srtt > 0)
 		nopal_share(
 			session, part, SCP_CONGESTION_RATE,
-			(int64_t)nopal_scale((uint64_t)window * slack /
-						     SCP_CONGESTION_SLACK_PER,
-					     SCP_CONGESTION_BYTE_BITS_NS,
-					     (uint64_t)srtt));
+			(int64_t)nopal_rate_of((uint64_t)window * slack /
+						       SCP_CONGESTION_SLACK_PER,
+					       srtt));
 }
 
 static void scp_congestion_halve(struct nopal_session *session,

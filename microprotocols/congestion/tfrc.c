@@ -67,7 +67,6 @@ enum {
 	TFRC_ROOT_BITS = 10,
 	TFRC_MOST_DAMPING = 2,
 };
-#define TFRC_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
 #define TFRC_SILENT_FIRST (2 * NOPAL_SECOND) /* section 4.2 */
 
 struct tfrc_parameters {
@@ -94,11 +93,6 @@ struct tfrc {
 	uint64_t root_mean; /* of round trips: R_sqmean */
 };
 
-static uint64_t tfrc_rate_of(uint64_t bytes, int64_t time_ns)
-{
-	return nopal_scale(bytes, TFRC_BYTE_BITS_NS, (uint64_t)time_ns);
-}
-
 /* s / t_mbi, and s / R while what leaves is acknowledged. */
 static uint64_t tfrc_least(struct nopal_session *session,
 			   const struct nopal_part *part)
@@ -109,7 +103,7 @@ static uint64_t tfrc_least(struct nopal_session *session,
 
 	if (tfrc->answered && srtt > 0 && srtt < slowest_ns)
 		slowest_ns = srtt;
-	return tfrc_rate_of(nopal_body_limit(session), slowest_ns);
+	return nopal_rate_of(nopal_body_limit(session), slowest_ns);
 }
 
 /* W_init / R; 0 before the first round trip. */
@@ -119,7 +113,7 @@ static uint64_t tfrc_initial(struct nopal_session *session,
 	const struct tfrc_parameters *set = nopal_parameters(part);
 	int64_t srtt = nopal_shared(session, part, TFRC_SRTT);
 
-	return srtt > 0 ? tfrc_rate_of((uint64_t)set->initial, srtt) : 0;
+	return srtt > 0 ? nopal_rate_of((uint64_t)set->initial, srtt) : 0;
 }
 
 static uint64_t tfrc_received_most(const struct tfrc *tfrc)
@@ -232,7 +226,7 @@ static void tfrc_time_silence(struct nopal_session *session,
 	int64_t wait = TFRC_SILENT_RTTS * srtt;
 	int64_t spacing = (int64_t)nopal_scale(
 		TFRC_SILENT_SEGMENTS * (uint64_t)nopal_body_limit(session),
-		TFRC_BYTE_BITS_NS, tfrc->rate_bps ? tfrc->rate_bps : 1);
+		NOPAL_BYTE_BITS_NS, tfrc->rate_bps ? tfrc->rate_bps : 1);
 
 	if (spacing > wait)
 		wait = spacing;
@@ -363,8 +357,8 @@ static enum nopal_verdict tfrc_on_marked(struct nopal_session *session,
  * nothing of the path: the set only grows. */
 static void tfrc_note_received(struct tfrc *tfrc, int64_t elapsed_ns)
 {
-	uint64_t received = tfrc_rate_of(tfrc->round_acked, elapsed_ns);
-	uint64_t sent = tfrc_rate_of(tfrc->round_sent, elapsed_ns);
+	uint64_t received = nopal_rate_of(tfrc->round_acked, elapsed_ns);
+	uint64_t sent = nopal_rate_of(tfrc->round_sent, elapsed_ns);
 	uint64_t most = tfrc_received_most(tfrc);
 
 	if (sent < tfrc->rate_bps / TFRC_LIMITED_PARTS * TFRC_LIMITED_PART &&
@@ -471,7 +465,7 @@ static int tfrc_open(struct nopal_session *session,
 {
 	struct tfrc *tfrc = nopal_state(session, part);
 
-	tfrc->rate_bps = tfrc_rate_of(nopal_body_limit(session), NOPAL_SECOND);
+	tfrc->rate_bps = nopal_rate_of(nopal_body_limit(session), NOPAL_SECOND);
 	nopal_share(session, part, TFRC_RATE, (int64_t)tfrc->rate_bps);
 	return 0;
 }

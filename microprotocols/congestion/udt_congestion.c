@@ -83,7 +83,6 @@ enum {
 	/* slow start doubles in a round trip. */
 	UDT_CONGESTION_START_SLACK = 2,
 };
-#define UDT_CONGESTION_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
 
 struct udt_congestion_parameters {
 	int64_t initial, interval_ns;
@@ -114,22 +113,21 @@ static uint64_t udt_congestion_rate(struct nopal_session *session,
 }
 
 /* A round trip, and what an ack may wait for the next one. */
-static uint64_t udt_congestion_trip(struct nopal_session *session,
-				    const struct nopal_part *part)
+static int64_t udt_congestion_trip(struct nopal_session *session,
+				   const struct nopal_part *part)
 {
 	const struct udt_congestion_parameters *set = nopal_parameters(part);
 
-	return (uint64_t)(nopal_shared(session, part, UDT_CONGESTION_SRTT) +
-			  set->interval_ns);
+	return nopal_shared(session, part, UDT_CONGESTION_SRTT) +
+	       set->interval_ns;
 }
 
 static void udt_congestion_set_rate(struct nopal_session *session,
 				    const struct nopal_part *part,
 				    uint64_t rate_bps)
 {
-	uint64_t least = nopal_scale(
+	uint64_t least = nopal_rate_of(
 		LOSS_EPOCH_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(session),
-		UDT_CONGESTION_BYTE_BITS_NS,
 		udt_congestion_trip(session, part));
 
 	if (rate_bps < least)
@@ -143,12 +141,11 @@ static void udt_congestion_set_window(struct nopal_session *session,
 				      uint64_t arrival_bps)
 {
 	uint64_t few = UDT_CONGESTION_FEW * (uint64_t)nopal_body_limit(session);
+	uint64_t carried = nopal_rate_bytes(arrival_bps,
+					    udt_congestion_trip(session, part));
 
-	nopal_share(
-		session, part, UDT_CONGESTION_WINDOW,
-		(int64_t)(few + nopal_scale(arrival_bps,
-					    udt_congestion_trip(session, part),
-					    UDT_CONGESTION_BYTE_BITS_NS)));
+	nopal_share(session, part, UDT_CONGESTION_WINDOW,
+		    (int64_t)(few + carried));
 }
 
 static bool udt_congestion_is_queued(struct nopal_session *session,
@@ -212,8 +209,8 @@ static void udt_congestion_settle(struct nopal_session *session,
 		udt_congestion_set_window(session, part, rate);
 		return;
 	}
-	rate = nopal_scale((uint64_t)window, UDT_CONGESTION_BYTE_BITS_NS,
-			   udt_congestion_trip(session, part));
+	rate = nopal_rate_of((uint64_t)window,
+			     udt_congestion_trip(session, part));
 	udt_congestion_set_rate(session, part, rate);
 	udt_congestion_cut(session, part);
 }
@@ -339,8 +336,7 @@ static void udt_congestion_learn(struct nopal_session *session,
 	if (interval <= 0 ||
 	    interval < nopal_shared(session, part, UDT_CONGESTION_LEAST_RTT))
 		return;
-	rate = nopal_scale(delivery_amount(&udt->delivery, 0),
-			   UDT_CONGESTION_BYTE_BITS_NS, (uint64_t)interval);
+	rate = nopal_rate_of(delivery_amount(&udt->delivery, 0), interval);
 	if (rate > udt->capacity_bps)
 		udt->capacity_bps = rate;
 	if (udt->delivery.sample.limited && rate < udt->arrival_bps)
@@ -424,9 +420,8 @@ static void udt_congestion_start(struct nopal_session *session,
 	window = (uint64_t)nopal_shared(session, part, UDT_CONGESTION_WINDOW);
 	udt_congestion_set_rate(
 		session, part,
-		nopal_scale(UDT_CONGESTION_START_SLACK * window,
-			    UDT_CONGESTION_BYTE_BITS_NS,
-			    udt_congestion_trip(session, part)));
+		nopal_rate_of(UDT_CONGESTION_START_SLACK * window,
+			      udt_congestion_trip(session, part)));
 }
 
 static enum nopal_verdict udt_congestion_on_ack(struct nopal_session *session,

@@ -41,8 +41,7 @@ enum {
 enum { WESTWOOD_CONGESTION_FILTER = 8 }; /* Westwood+: 7/8 and 1/8 */
 /* A sample is of a round trip, and of this at least: bursts of acks are no
  * bandwidth (Linux: the same). */
-#define WESTWOOD_CONGESTION_LEAST_NS	 (50 * NOPAL_MILLISECOND)
-#define WESTWOOD_CONGESTION_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
+#define WESTWOOD_CONGESTION_LEAST_NS (50 * NOPAL_MILLISECOND)
 
 struct westwood_congestion {
 	struct loss_epoch epoch;
@@ -64,9 +63,8 @@ static int64_t westwood_congestion_judge(struct nopal_session *session,
 	int64_t held = window / 2;
 
 	if (westwood->bandwidth_bps)
-		held = (int64_t)nopal_scale(westwood->bandwidth_bps,
-					    (uint64_t)least,
-					    WESTWOOD_CONGESTION_BYTE_BITS_NS);
+		held = (int64_t)nopal_rate_bytes(westwood->bandwidth_bps,
+						 least);
 	held = loss_epoch_least(session, held);
 	nopal_share(session, part, WINDOW_POLICY_THRESHOLD, held);
 	return held;
@@ -155,10 +153,8 @@ static void westwood_congestion_sample(struct nopal_session *session,
 		long_ns = WESTWOOD_CONGESTION_LEAST_NS;
 	if (elapsed_ns < long_ns)
 		return;
-	westwood_congestion_take(westwood,
-				 nopal_scale(westwood->sample_bytes,
-					     WESTWOOD_CONGESTION_BYTE_BITS_NS,
-					     (uint64_t)elapsed_ns));
+	westwood_congestion_take(
+		westwood, nopal_rate_of(westwood->sample_bytes, elapsed_ns));
 	westwood->sample_began_ns = session->now_ns;
 	westwood->sample_bytes = 0;
 	westwood->sample_limited = false;

@@ -58,7 +58,6 @@ enum {
 	PATH_MEMORY_SILENCE = 4, /* round trips that no round lasts */
 	PATH_MEMORY_SHIFT_MOST = 62,
 };
-#define PATH_MEMORY_BYTE_BITS_NS (8 * (uint64_t)NOPAL_SECOND)
 
 struct path_memory_parameters {
 	int64_t window_most, half_life_ns, expire_ns;
@@ -103,8 +102,7 @@ static void path_memory_begin_round(struct nopal_session *session,
 
 static void path_memory_end_round(struct path_memory *self, int64_t elapsed_ns)
 {
-	int64_t rate_bps = (int64_t)nopal_scale(
-		self->bytes, PATH_MEMORY_BYTE_BITS_NS, (uint64_t)elapsed_ns);
+	int64_t rate_bps = (int64_t)nopal_rate_of(self->bytes, elapsed_ns);
 
 	if (rate_bps > self->bandwidth_bps)
 		self->bandwidth_bps = rate_bps;
@@ -237,15 +235,12 @@ static void path_memory_offer_window(struct nopal_session *session,
 
 	bandwidth_bps = path_memory_aged(set, bandwidth_bps / PATH_MEMORY_SHARE,
 					 age_ns);
-	window = (int64_t)nopal_scale((uint64_t)bandwidth_bps, (uint64_t)rtt_ns,
-				      PATH_MEMORY_BYTE_BITS_NS);
+	window = (int64_t)nopal_rate_bytes((uint64_t)bandwidth_bps, rtt_ns);
 	if (window > set->window_most)
 		window = set->window_most;
 	nopal_share(session, part, PATH_MEMORY_WINDOW, window);
 	nopal_share(session, part, PATH_MEMORY_RATE,
-		    (int64_t)nopal_scale((uint64_t)window,
-					 PATH_MEMORY_BYTE_BITS_NS,
-					 (uint64_t)rtt_ns));
+		    (int64_t)nopal_rate_of((uint64_t)window, rtt_ns));
 }
 
 static int path_memory_open(struct nopal_session *session,
