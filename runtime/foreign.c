@@ -37,13 +37,7 @@ struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,
 					 const uint8_t *bytes, uint32_t length)
 {
 	struct request_context context = { endpoint, from };
-	struct nopal_request request = {
-		.body = nopal_reader_over(bytes, length),
-		.datagram_bytes = length,
-		.now_ns = endpoint->port.world->now_ns,
-		.private = &context,
-		.half_open = endpoint->half_open,
-	};
+	struct nopal_request request = nopal__request(&context, bytes, length);
 
 	endpoint->port.counters.requests++;
 	for (const struct nopal_listener_entry *entry = endpoint->listeners;

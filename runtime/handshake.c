@@ -484,13 +484,7 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 			    uint32_t length)
 {
 	struct request_context context = { endpoint, from };
-	struct nopal_request request = {
-		.body = nopal_reader_over(bytes, length),
-		.datagram_bytes = length,
-		.now_ns = endpoint->port.world->now_ns,
-		.private = &context,
-		.half_open = endpoint->half_open,
-	};
+	struct nopal_request request = nopal__request(&context, bytes, length);
 	uint8_t kind;
 
 	nopal__first_byte_parse((uint8_t)nopal_read(&request.body, 1), &kind);

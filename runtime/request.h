@@ -13,6 +13,20 @@ struct request_context {
 	const struct nopal_address *from;
 };
 
+/* Of a datagram, all of which is still to be read. */
+static inline struct nopal_request
+nopal__request(const struct request_context *context, const uint8_t *bytes,
+	       uint32_t length)
+{
+	return (struct nopal_request){
+		.body = nopal_reader_over(bytes, length),
+		.datagram_bytes = length,
+		.now_ns = context->endpoint->port.world->now_ns,
+		.private = context,
+		.half_open = context->endpoint->half_open,
+	};
+}
+
 /* A session for what asks, without more ado; NULL: there is no room. */
 struct nopal_core *
 nopal__accept_at_once(struct nopal_endpoint *endpoint,
