@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "io/io.h"
+#include "own_file.h"
 #include "trace.h"
 
 enum {
@@ -22,8 +23,6 @@ enum {
 	FLIPS = 4000, /* damaged copies that are read */
 	FILE_ROOM = 1 << 16,
 };
-
-static char path[64];
 
 /* ---------------------------------------------- a plan of our own making */
 
@@ -453,25 +452,6 @@ static void packets_leave_out_events(void **unused)
 	assert_int_equal(records, SOME / 2);
 	nopal_trace_close(reader);
 	nopal__trace(NULL, 0, 0, NOPAL_TRACED_NOTE, 0, 0, 0, 0);
-}
-
-static int set_up(void **unused)
-{
-	const char *folder = getenv("TMPDIR");
-	int file;
-
-	(void)unused;
-	snprintf(path, sizeof(path), "%.40s/nopal-trace-XXXXXX",
-		 folder ? folder : "/tmp");
-	file = mkstemp(path);
-	return file < 0 ? -1 : close(file);
-}
-
-static int tear_down(void **unused)
-{
-	(void)unused;
-	unlink(path);
-	return 0;
 }
 
 int main(void)

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "io/io.h"
+#include "own_file.h"
 #include "told.h"
 #include "trace.h"
 
@@ -27,7 +28,6 @@ enum {
 
 extern const struct tool tool_trace, tool_why;
 
-static char path[] = "/tmp/nopal-trace-XXXXXX";
 static struct told told;
 static struct nopal_world world;
 
@@ -309,21 +309,6 @@ static void a_simulation_is_told_with_its_names(void **unused)
 	/* No packet numbers travel here: nothing says which one arrived. */
 	expect("0.010000 ---------------> data\n");
 	assert_null(strstr(told.out, "--x"));
-}
-
-static int set_up(void **unused)
-{
-	int file = mkstemp(path);
-
-	(void)unused;
-	return file < 0 ? -1 : close(file);
-}
-
-static int tear_down(void **unused)
-{
-	(void)unused;
-	unlink(path);
-	return 0;
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "io/io.h"
+#include "own_file.h"
 #include "told.h"
 #include "trace.h"
 
@@ -17,7 +18,6 @@ enum { SESSION = 0x1111, OTHER = 0x2222, WINDOW = 2, RESEND = 3 };
 
 extern const struct tool tool_why;
 
-static char path[] = "/tmp/nopal-why-XXXXXX";
 static struct told told;
 static struct nopal_world world;
 
@@ -162,21 +162,6 @@ static void packets_alone_are_said_to_lack_holds(void **unused)
 	ask("10", NULL);
 	assert_int_equal(told.code, TOOL_GOOD);
 	expect("it has packets alone\n");
-}
-
-static int set_up(void **unused)
-{
-	int file = mkstemp(path);
-
-	(void)unused;
-	return file < 0 ? -1 : close(file);
-}
-
-static int tear_down(void **unused)
-{
-	(void)unused;
-	unlink(path);
-	return 0;
 }
 
 int main(void)
