@@ -84,6 +84,11 @@ int64_t bench_now_ns(void)
 	return bench_clock_ns(CLOCK_MONOTONIC);
 }
 
+int64_t bench_world_now_ns(bool live, const struct nopal_world *world)
+{
+	return live ? bench_now_ns() : nopal_world_now(world);
+}
+
 int64_t bench_cpu_ns(void)
 {
 	return bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID);

@@ -68,6 +68,7 @@ struct bench_value {
 	double value; /* in the measure's unit */
 };
 
+struct nopal_world;
 struct bench_report;
 
 const struct bench_options *bench_options(const struct bench_report *report);
@@ -104,6 +105,8 @@ char **bench_words(const char *text, const char *fallback);
 /* A random order of 0..count-1, from the system's clock: rounds must differ. */
 void bench_shuffle(int *order, int count);
 int64_t bench_now_ns(void); /* monotonic */
+/* Or the virtual one.  The world's own time stands still within a turn. */
+int64_t bench_world_now_ns(bool live, const struct nopal_world *world);
 int64_t bench_cpu_ns(void); /* user and system time of this process */
 
 #endif

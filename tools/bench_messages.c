@@ -283,17 +283,14 @@ static void messages_config(struct messages *messages, uint16_t port)
 {
 	struct messages_side side = { .messages = messages,
 				      .loop = loop_new(NULL) };
-	struct nopal_endpoint *endpoint;
-	struct nopal_address peer;
 
-	if (!side.loop || !bench_address(messages->place.address, port, &peer))
+	if (!side.loop)
 		return;
 	side.step = loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_over,
 				   &side);
-	endpoint = loop_endpoint_to(side.loop, &peer);
-	if (side.step && endpoint &&
-	    nopal_session_open(endpoint, messages->row->plan, &peer,
-			       &messages_callbacks, &side)) {
+	if (side.step && bench_partner_open(side.loop, &messages->place, port,
+					    messages->row->plan,
+					    &messages_callbacks, &side)) {
 		loop_event_start(side.step, messages->end_ns - bench_now_ns());
 		loop_run(side.loop);
 	}

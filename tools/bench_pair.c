@@ -204,6 +204,19 @@ bool bench_partner_listen(struct loop *loop, const struct bench_place *place,
 	return true;
 }
 
+bool bench_partner_open(struct loop *loop, const struct bench_place *place,
+			uint16_t port, struct nopal_plan *plan,
+			const struct nopal_callbacks *callbacks, void *user)
+{
+	struct nopal_endpoint *endpoint = NULL;
+	struct nopal_address peer;
+
+	if (bench_address(place->address, port, &peer))
+		endpoint = loop_endpoint_to(loop, &peer);
+	return endpoint &&
+	       nopal_session_open(endpoint, plan, &peer, callbacks, user);
+}
+
 __attribute__((noreturn)) static void
 pair_partner(const struct bench_place *place, bench_partner_runs *runs,
 	     void *user, int tell)

@@ -48,6 +48,10 @@ bool bench_partner_listen(struct loop *loop, const struct bench_place *place,
 			  struct nopal_plan *plan,
 			  const struct nopal_callbacks *callbacks, void *user,
 			  int tell);
+/* A session with a partner that listens so. */
+bool bench_partner_open(struct loop *loop, const struct bench_place *place,
+			uint16_t port, struct nopal_plan *plan,
+			const struct nopal_callbacks *callbacks, void *user);
 
 /* Puts this process on the first core and, for as long as it makes sockets, into
  * its namespace.  False: the machine refused. */

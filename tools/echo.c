@@ -136,10 +136,9 @@ struct echo_client {
 	bool sending, over;
 };
 
-/* The world's time stands still within a turn. */
 static int64_t client_now(const struct echo_client *client)
 {
-	return client->loop ? bench_now_ns() : nopal_world_now(client->world);
+	return bench_world_now_ns(client->loop, client->world);
 }
 
 static void client_over(struct echo_client *client)

@@ -180,10 +180,9 @@ struct trips_side {
 	bool over;
 };
 
-/* The world's time stands still within a turn. */
 static int64_t side_now(const struct trips_side *side)
 {
-	return side->loop ? bench_now_ns() : nopal_world_now(side->world);
+	return bench_world_now_ns(side->loop, side->world);
 }
 
 static void side_over(struct trips_side *side)
@@ -308,18 +307,13 @@ static void ping_config(struct trips *trips, const struct bench_place *place,
 			uint16_t port)
 {
 	struct trips_side side = { .trips = trips, .loop = loop_new(NULL) };
-	struct nopal_address peer;
-	struct nopal_endpoint *endpoint;
 
 	if (!side.loop)
 		return;
 	side.world = loop_world(side.loop);
 	side.progress = trips->done;
-	endpoint = bench_address(place->address, port, &peer)
-			   ? loop_endpoint_to(side.loop, &peer)
-			   : NULL;
-	if (endpoint && nopal_session_open(endpoint, trips->plan, &peer,
-					   &side_callbacks, &side))
+	if (bench_partner_open(side.loop, place, port, trips->plan,
+			       &side_callbacks, &side))
 		side_run(&side, trips->way);
 	side.over = true; /* what still arrives is not counted */
 	loop_free(side.loop);

@@ -173,10 +173,9 @@ struct volley_side {
 	bool sending, over;
 };
 
-/* The world's time stands still within a turn. */
 static int64_t side_now(const struct volley_side *side)
 {
-	return side->loop ? bench_now_ns() : nopal_world_now(side->world);
+	return bench_world_now_ns(side->loop, side->world);
 }
 
 static void side_over(struct volley_side *side)
@@ -310,8 +309,6 @@ static void throw_config(struct volley *volley, const struct bench_place *place,
 	struct volley_side side = { .volley = volley,
 				    .throws = true,
 				    .loop = loop_new(NULL) };
-	struct nopal_address peer;
-	struct nopal_endpoint *endpoint;
 
 	if (!side.loop)
 		return;
@@ -320,12 +317,8 @@ static void throw_config(struct volley *volley, const struct bench_place *place,
 		loop_event_new(side.loop, LOOP_TIMER, -1, side_on_tick, &side);
 	if (side.tick)
 		loop_event_start(side.tick, volley->patience_ns);
-	endpoint = bench_address(place->address, port, &peer)
-			   ? loop_endpoint_to(side.loop, &peer)
-			   : NULL;
-	if (endpoint &&
-	    nopal_session_open(endpoint, volley->plan, &peer, &side_callbacks,
-			       &side) &&
+	if (bench_partner_open(side.loop, place, port, volley->plan,
+			       &side_callbacks, &side) &&
 	    !side.over)
 		loop_run(side.loop);
 	side.over = true; /* what still arrives is not counted */
