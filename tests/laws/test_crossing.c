@@ -13,6 +13,7 @@
 #include <dirent.h>
 
 #include "aead_crypto.h"
+#include "early_losses.h"
 #include "meeting.h"
 
 #define RELIABLE                                                               \
@@ -82,13 +83,10 @@ static void cross(const char *config, const char *words, uint64_t seed,
 static void lose_all_subsets(const char *config, unsigned count, size_t delays,
 			     struct tally *tally)
 {
-	char words[128];
-
 	for (unsigned mask = 0; mask < 1u << 2 * count; mask++) {
-		snprintf(words, sizeof(words),
-			 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss "
-			 "mask 0x%x",
-			 mask & ((1u << count) - 1), mask >> count);
+		const char *words =
+			early_losses(mask & ((1u << count) - 1), mask >> count);
+
 		for (size_t i = 0; i < delays; i++)
 			cross(config, words, 1 + (mask + i) % 4, (int)(i & 1),
 			      later_ns[i], tally);

@@ -15,6 +15,7 @@
 
 #include "aead.h"
 #include "capture.h"
+#include "early_losses.h"
 
 #define PLAIN "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 static const char SEALED[] = PLAIN "aead {}\na_tap {}\n";
@@ -95,12 +96,8 @@ static void test_every_early_loss_is_survived(void **state)
 	(void)state;
 	for (unsigned mask = 0; mask < 64; mask++) {
 		struct rig rig;
-		char link[128];
+		const char *link = early_losses(mask & 7, mask >> 3);
 
-		snprintf(link, sizeof(link),
-			 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss "
-			 "mask 0x%x",
-			 mask & 7, mask >> 3);
 		rig_open(&rig, SEALED, &(struct rig_options){ .link = link });
 		assert_int_equal(rig.opener.opened, 1);
 		rig_send(&rig, "hello");

@@ -111,13 +111,6 @@ static void test_small_windows_are_those_of_tcp(void **state)
 	bench_close();
 }
 
-static void test_fills_a_path(void **state)
-{
-	(void)state;
-	assert_in_range(percent_of_a_path(0), 97, 101);
-	path_end();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

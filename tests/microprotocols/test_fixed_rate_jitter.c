@@ -28,19 +28,6 @@ static void jitter_open(const char *config)
 	part = rig_part(rig.opener.session, "check_fifo");
 }
 
-static void nothing(void *user)
-{
-	(void)user;
-}
-
-/* Time goes on even where nothing is going to happen. */
-static void pass(int64_t duration_ns)
-{
-	nopal_sim_at(rig.world, nopal_world_now(rig.world) + duration_ns,
-		     nothing, NULL);
-	rig_run(&rig, duration_ns);
-}
-
 static void come(uint64_t number)
 {
 	arrive(&rig.opener, part, number);
@@ -50,7 +37,7 @@ static void come(uint64_t number)
 static void begin(const char *config)
 {
 	jitter_open(config);
-	pass(7 * MS);
+	rig_pass(&rig, 7 * MS);
 	zero_ns = nopal_world_now(rig.world) + 60 * MS;
 	come(100);
 }
@@ -81,10 +68,10 @@ static void test_all_orders_in_time(void **state)
 	do {
 		begin(JITTER);
 		for (unsigned i = 0; i < MESSAGES; i++) {
-			pass(3 * MS);
+			rig_pass(&rig, 3 * MS);
 			come(101 + order[i]);
 		}
-		pass(NOPAL_SECOND);
+		rig_pass(&rig, NOPAL_SECOND);
 		assert_int_equal(rig.opener.delivered, 1 + MESSAGES);
 		for (unsigned i = 0; i <= MESSAGES; i++)
 			assert_on_time(i, 100 + i);
@@ -104,7 +91,7 @@ static void test_all_losses(void **state)
 		for (unsigned i = 0; i < MESSAGES; i++)
 			if (mask >> i & 1)
 				come(101 + i);
-		pass(NOPAL_SECOND);
+		rig_pass(&rig, NOPAL_SECOND);
 		for (unsigned i = 0; i < MESSAGES; i++)
 			if (mask >> i & 1)
 				assert_on_time(count++, 101 + i);
@@ -122,7 +109,7 @@ static void test_the_first_may_be_overtaken(void **state)
 	come(97); /* due at this very moment */
 	come(96); /* too late */
 	assert_int_equal(dropped(), 1);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 3);
 	assert_on_time(1, 98);
 	assert_on_time(2, 100);
@@ -134,10 +121,10 @@ static void test_late_ones_are_dropped_and_counted(void **state)
 	(void)state;
 	begin(JITTER);
 	come(102);
-	pass(81 * MS); /* the place of 101 is past by 1 ms */
+	rig_pass(&rig, 81 * MS); /* the place of 101 is past by 1 ms */
 	come(101);
 	come(103);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 3);
 	assert_on_time(0, 100);
 	assert_on_time(1, 102);
@@ -155,7 +142,7 @@ static void test_duplicates_have_no_place(void **state)
 	come(100);
 	come(101);
 	assert_int_equal(dropped(), 0);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	come(101);
 	assert_int_equal(rig.opener.delivered, 2);
 	assert_int_equal(dropped(), 1);
@@ -170,7 +157,7 @@ static void test_the_buffer_is_bounded(void **state)
 		come(number);
 	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 3);
 	assert_int_equal(dropped(), 3);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 3);
 	assert_on_time(2, 102);
 	rig_close(&rig);
@@ -186,7 +173,7 @@ static void test_the_bytes_are_bounded(void **state)
 	assert_int_equal(rig_awake(rig.opener.session)->messages.alive,
 			 1024 / 3);
 	assert_true(dropped() > 0);
-	pass(10 * NOPAL_SECOND);
+	rig_pass(&rig, 10 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 1024 / 3);
 	rig_close(&rig);
 }
@@ -197,15 +184,15 @@ static void test_strays_begin_a_new_schedule(void **state)
 {
 	(void)state;
 	begin(BASE "fixed_rate_jitter { restart = 3 }\n");
-	pass(2 * NOPAL_SECOND);
+	rig_pass(&rig, 2 * NOPAL_SECOND);
 	for (uint64_t number = 101; number < 107; number++) {
 		if (number == 103)
 			zero_ns = nopal_world_now(rig.world) + 60 * MS -
 				  3 * 20 * MS;
 		come(number);
-		pass(20 * MS);
+		rig_pass(&rig, 20 * MS);
 	}
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	assert_int_equal(dropped(), 2);
 	assert_int_equal(rig.opener.delivered, 5);
 	for (uint32_t i = 1; i < 5; i++)
@@ -228,7 +215,7 @@ static void test_what_was_overtaken_begins_nothing(void **state)
 		come(number);
 	assert_int_equal(dropped(), 7);
 	come(101);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 2);
 	assert_on_time(0, 100);
 	assert_on_time(1, 101);
@@ -248,12 +235,12 @@ static void test_a_new_schedule_is_behind_the_old_one(void **state)
 		come(number);
 	come(650); /* too far away */
 	assert_int_equal(dropped(), 3);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	come(330); /* by the new schedule due long ago */
 	come(650);
 	come(651);
 	assert_int_equal(dropped(), 4);
-	pass(10 * NOPAL_SECOND);
+	rig_pass(&rig, 10 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 5);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_delivered(&rig.opener, i, order[i]);
@@ -268,11 +255,11 @@ static void test_a_day_later(void **state)
 
 	(void)state;
 	begin(JITTER);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	for (uint64_t number = 100 + 50; number < DAY; number += STEP) {
 		rig.opener.delivered = 0;
 		come(number);
-		pass((int64_t)STEP * 20 * MS);
+		rig_pass(&rig, (int64_t)STEP * 20 * MS);
 		assert_int_equal(rig.opener.delivered, 1);
 		assert_on_time(0, number);
 	}

@@ -145,13 +145,6 @@ static void test_logarithms(void **state)
 				 1) < 2e-5);
 }
 
-static void test_fills_a_path(void **state)
-{
-	(void)state;
-	assert_in_range(percent_of_a_path(0), 97, 101);
-	path_end();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

@@ -19,19 +19,9 @@ static const char FORGETFUL[] = RELIABLE "cubic_congestion {}\n";
 static const char FRESH[] =
 	RELIABLE "cubic_congestion {}\npath_memory { expire = 2min }\n";
 
-static void nothing(void *user)
-{
-	(void)user;
-}
-
-/* Time goes on though nothing happens. */
 static void wait_minutes(int minutes)
 {
-	int64_t until_ns =
-		nopal_world_now(rig.world) + minutes * MINUTE * NOPAL_SECOND;
-
-	nopal_sim_at(rig.world, until_ns, nothing, NULL);
-	nopal_sim_run(rig.world, until_ns);
+	rig_pass(&rig, minutes * MINUTE * NOPAL_SECOND);
 }
 
 /* ------------------------------------------------------------ who begins how */

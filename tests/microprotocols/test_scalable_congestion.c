@@ -69,13 +69,6 @@ static void test_the_way_back_is_as_long_for_all_windows(void **state)
 	assert_in_range(rounds_until_back(4000 * SEG), 13, 15);
 }
 
-static void test_fills_a_path(void **state)
-{
-	(void)state;
-	assert_in_range(percent_of_a_path(0), 97, 101);
-	path_end();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
 #include <string.h>
 
+#include "early_losses.h"
 #include "paper_packets.h"
 
 #define PACKETS_OF(mtu, more)                                                  \
@@ -147,21 +147,10 @@ static void test_first_numbers_agree_and_are_random(void **state)
 
 /* ------------------------------------------------------------------ losses */
 
-static const char *losses(unsigned there, unsigned back)
-{
-	static char link[128];
-
-	snprintf(link, sizeof(link),
-		 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss mask "
-		 "0x%x",
-		 there, back);
-	return link;
-}
-
 /* A whole life, some of whose first datagrams are lost in each direction. */
 static void live_through(unsigned there, unsigned back)
 {
-	prepare(PAPER, losses(there, back));
+	prepare(PAPER, early_losses(there, back));
 	rig_start(&rig);
 	rig_send_bytes(&rig, 2000);
 	rig_finish(&rig);
@@ -188,7 +177,7 @@ static void test_every_early_loss_is_survived(void **state)
 static void close_through(unsigned there, unsigned back, bool at_once)
 {
 	open_both();
-	rig_change_both(&rig, losses(there, back));
+	rig_change_both(&rig, early_losses(there, back));
 	if (at_once)
 		nopal_session_close(rig.acceptor.session);
 	rig_finish(&rig);

@@ -21,19 +21,6 @@ static const struct nopal_part *part;
 static int64_t zero_ns; /* when the timestamp `zero` is due */
 static uint64_t zero;
 
-static void nothing(void *user)
-{
-	(void)user;
-}
-
-/* Time goes on even where nothing is going to happen. */
-static void pass(int64_t duration_ns)
-{
-	nopal_sim_at(rig.world, nopal_world_now(rig.world) + duration_ns,
-		     nothing, NULL);
-	rig_run(&rig, duration_ns);
-}
-
 static void come(uint64_t timestamp)
 {
 	arrive_with(&rig.opener, part, &timestamp, 1);
@@ -43,7 +30,7 @@ static void begin(const char *config, uint64_t timestamp)
 {
 	rig_open(&rig, config, NULL);
 	part = rig_part(rig.opener.session, "timestamp_jitter");
-	pass(7 * MS);
+	rig_pass(&rig, 7 * MS);
 	zero = timestamp;
 	zero_ns = nopal_world_now(rig.world) + 60 * MS;
 	come(timestamp);
@@ -76,10 +63,10 @@ static void test_all_orders_in_time(void **state)
 	do {
 		begin(MEDIA, 5000);
 		for (unsigned i = 0; i < MESSAGES; i++) {
-			pass(3 * MS);
+			rig_pass(&rig, 3 * MS);
 			come(5000 + ticks[order[i]]);
 		}
-		pass(NOPAL_SECOND);
+		rig_pass(&rig, NOPAL_SECOND);
 		assert_int_equal(rig.opener.delivered, 1 + MESSAGES);
 		for (unsigned i = 0; i < MESSAGES; i++)
 			assert_on_time(1 + i, 5000 + ticks[i]);
@@ -91,23 +78,23 @@ static void test_late_ones(void **state)
 {
 	(void)state;
 	begin(MEDIA, 90000);
-	pass(61 * MS);
+	rig_pass(&rig, 61 * MS);
 	come(90000 - 1);
 	come(90000 + 9000);
 	assert_int_equal(counted("jitter_dropped"), 1);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 2);
 	assert_on_time(1, 99000);
 	rig_close(&rig);
 	begin(BASE "timestamp_jitter { clock = 90000 late = deliver }\n",
 	      90000);
-	pass(61 * MS);
+	rig_pass(&rig, 61 * MS);
 	come(90000 - 1);
 	assert_int_equal(rig.opener.delivered, 2);
 	assert_int_equal(counted("jitter_dropped"), 0);
 	assert_int_equal(counted("jitter_late"), 1);
 	come(90000 + 9000);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	assert_on_time(2, 99000);
 	rig_close(&rig);
 }
@@ -126,10 +113,10 @@ static void test_a_day_of_ticks(void **state)
 		timestamp += step;
 		due_ns = zero_ns + (int64_t)nopal_scale(timestamp - zero,
 							NOPAL_SECOND, MEDIA_HZ);
-		pass(due_ns - 30 * MS - nopal_world_now(rig.world));
+		rig_pass(&rig, due_ns - 30 * MS - nopal_world_now(rig.world));
 		rig.opener.delivered = 0;
 		come(timestamp & UINT32_MAX);
-		pass(40 * MS);
+		rig_pass(&rig, 40 * MS);
 		assert_int_equal(rig.opener.delivered, 1);
 		assert_in_range(rig.opener.delivered_ns[0] - due_ns + 1, 0,
 				TICK_NS + 2);
@@ -145,7 +132,7 @@ static void test_the_buffer_is_bounded(void **state)
 		come(1000 + i);
 	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 3);
 	assert_int_equal(counted("jitter_dropped"), 3);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 3);
 	rig_close(&rig);
 }
@@ -167,7 +154,7 @@ static void test_jumps(void **state)
 		zero = far + 1800;
 		come(far + 1800);
 		come(far + 2700);
-		pass(NOPAL_SECOND);
+		rig_pass(&rig, NOPAL_SECOND);
 		assert_int_equal(counted("jitter_dropped"), 2);
 		assert_int_equal(rig.opener.delivered, 3);
 		rig_close(&rig);
@@ -209,7 +196,7 @@ static void test_timestamps_that_go_back_keep_the_order(void **state)
 	come_as(13, 91800);
 	come_as(14, 80000); /* late, and behind what waits */
 	assert_int_equal(rig.opener.delivered, 0);
-	pass(NOPAL_SECOND);
+	rig_pass(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.delivered, 4);
 	come_as(11, 70000); /* its successors went: at once */
 	assert_int_equal(rig.opener.delivered, 5);

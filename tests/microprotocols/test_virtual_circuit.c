@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "early_losses.h"
 #include "segments.h"
 
 #include "../../microprotocols/base/handshake.h"
@@ -98,13 +99,8 @@ static void test_every_early_loss_is_survived(void **state)
 	(void)state;
 	for (unsigned mask = 0; mask < 64; mask++) {
 		struct rig rig;
-		char link[128];
 
-		snprintf(link, sizeof(link),
-			 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss "
-			 "mask 0x%x",
-			 mask & 7, mask >> 3);
-		open_over(&rig, link);
+		open_over(&rig, early_losses(mask & 7, mask >> 3));
 		rig_start(&rig);
 		assert_int_equal(rig.opener.opened, 1);
 		assert_int_equal(rig.acceptor.opened, 1);
@@ -137,15 +133,8 @@ static void close_under(const char *link)
 static void test_close_survives_every_early_loss(void **state)
 {
 	(void)state;
-	for (unsigned mask = 0; mask < 64; mask++) {
-		char link[128];
-
-		snprintf(link, sizeof(link),
-			 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss "
-			 "mask 0x%x",
-			 mask & 7, mask >> 3);
-		close_under(link);
-	}
+	for (unsigned mask = 0; mask < 64; mask++)
+		close_under(early_losses(mask & 7, mask >> 3));
 }
 
 static void test_simultaneous_close_ends_well(void **state)

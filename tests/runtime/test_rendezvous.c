@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "early_losses.h"
 #include "meeting.h"
 
 static const char CIRCUIT[] =
@@ -344,13 +345,8 @@ static void test_a_mismatch_is_readable_at_both(void **state)
 {
 	(void)state;
 	for (unsigned mask = 0; mask < 64; mask++) {
-		char words[128];
-
-		snprintf(words, sizeof(words),
-			 "fwd: delay 10ms loss mask 0x%x rev: delay 10ms loss "
-			 "mask 0x%x",
-			 mask & 7, mask >> 3);
-		meet_begin(CIRCUIT, NUMBERED, words, 1);
+		meet_begin(CIRCUIT, NUMBERED, early_losses(mask & 7, mask >> 3),
+			   1);
 		meet_open(0);
 		meet_run(40 * NOPAL_MILLISECOND);
 		meet_open(1);

@@ -348,6 +348,18 @@ void rig_run(struct rig *rig, int64_t duration_ns)
 	nopal_sim_run(rig->world, nopal_world_now(rig->world) + duration_ns);
 }
 
+static void nothing(void *user)
+{
+	(void)user;
+}
+
+void rig_pass(struct rig *rig, int64_t duration_ns)
+{
+	nopal_sim_at(rig->world, nopal_world_now(rig->world) + duration_ns,
+		     nothing, NULL);
+	rig_run(rig, duration_ns);
+}
+
 int rig_send(struct rig *rig, const char *text)
 {
 	return nopal_send(rig->opener.session, text, strlen(text),

@@ -69,6 +69,8 @@ void rig_start(struct rig *rig);
 void rig_close(struct rig *rig);
 /* Runs virtual time on by this much. */
 void rig_run(struct rig *rig, int64_t duration_ns);
+/* The same, even where nothing is going to happen. */
+void rig_pass(struct rig *rig, int64_t duration_ns);
 /* Sends a message from the opener; returns what nopal_send returned. */
 int rig_send(struct rig *rig, const char *text);
 int rig_send_bytes(struct rig *rig, size_t length); /* a counting pattern */
