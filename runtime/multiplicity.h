@@ -37,7 +37,7 @@ struct nopal_channel {
 
 /* The streams of a flow: stacks of their own above one. */
 struct nopal_streams {
-	struct nopal_map by_id; /* of the lowest core of each */
+	struct nopal_map by_id;	   /* of the lowest core of each */
 	struct nopal_core *latest; /* that was asked for; NULL: none is there */
 	/* ids of those that wait for their turn; a ring */
 	uint32_t *waiting, first_waiting, count_waiting, room_waiting;
