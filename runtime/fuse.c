@@ -199,7 +199,9 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 	write_part_reference(out, plan, plan->format);
 	nopal__append(out, ", .admission = ");
 	write_part_reference(out, plan, plan->admission);
-	nopal__append(out, ",\n\t.kinds = {\n");
+	nopal__append(out, ",\n\t");
+	write_header(out, "serials", &plan->serials);
+	nopal__append(out, "\t.kinds = {\n");
 	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
 		write_kind(out, plan, code);
 	nopal__append(out, "\t},\n};\n");

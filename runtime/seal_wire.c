@@ -296,6 +296,18 @@ static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
 		}
 }
 
+/* What the lowest layer reads without knowing for which session it is. */
+static void serials_make(struct nopal_plan *plan)
+{
+	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;
+
+	for (unsigned i = 0; i < data->count; i++)
+		if (data->fields[i].serial &&
+		    data->fields[i].layer + 1u < plan->layer_count)
+			plan->serials.fields[plan->serials.count++] =
+				data->fields[i];
+}
+
 /* ------------------------------------------------------- foreign formats */
 
 static const char *writer_of(const struct nopal_plan *plan, uint8_t slot)
@@ -442,6 +454,7 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		header_of_cast(plan);
 	if (foreign_check(plan, problems) < 0)
 		return -1;
+	serials_make(plan);
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		coded_make(plan, &plan->layers[l]);
 	return 0;

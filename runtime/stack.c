@@ -72,9 +72,8 @@ static bool body_of(const struct nopal_message *message,
 static void serials_expand(const struct nopal_core *core,
 			   struct nopal_segment *segment)
 {
-	FOR_EACH_FIELD (field,
-			&nopal__plan(core)->kinds[NOPAL_KIND_DATA].header)
-		if (field->serial && field->layer == core->layer->index)
+	FOR_EACH_FIELD (field, &nopal__plan(core)->serials)
+		if (field->layer == core->layer->index)
 			segment->attribute[field->slot] = nopal__serial_expand(
 				core->awake->serial[field->reference],
 				segment->attribute[field->slot], field->bytes);
