@@ -129,11 +129,12 @@ static void write_layer(struct nopal_text *out, const struct nopal_plan *plan,
 		      "\t{ .plan = &fused_plan, .index = %u, .first_part = %u, "
 		      ".part_count = %u,\n\t  .timer_count = %uu, "
 		      ".packet_number_slot = %u,\n\t  .deliver = 0x%xu, "
-		      ".tracks = %d, .rises = %d, .sinks = %d, .rearm = ",
+		      ".tracks = %d, .rises = %d, .sinks = %d, "
+		      ".lets_go = %d, .rearm = ",
 		      layer->index, layer->first_part, layer->part_count,
 		      layer->timer_count, layer->packet_number_slot,
-		      layer->deliver, layer->tracks, layer->rises,
-		      layer->sinks);
+		      layer->deliver, layer->tracks, layer->rises, layer->sinks,
+		      layer->lets_go);
 	write_masks(out, layer->rearm, NOPAL_KIND_ROOM);
 	nopal__append(out, ",\n\t  .hold = {\n");
 	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE;

@@ -158,6 +158,29 @@ NOPAL_HOT void nopal__pool_prefetch(const struct nopal_objects *objects,
 		object_prefetch(object_at(objects->pool, index));
 }
 
+static inline void object_link(struct nopal_objects *objects,
+			       struct nopal_object *object)
+{
+	object->older = objects->newest;
+	object->newer = NULL;
+	if (objects->newest)
+		objects->newest->newer = object;
+	objects->newest = object;
+	objects->alive++;
+}
+
+static inline void object_unlink(struct nopal_objects *objects,
+				 struct nopal_object *object)
+{
+	if (object->older)
+		object->older->newer = object->newer;
+	if (object->newer)
+		object->newer->older = object->older;
+	else
+		objects->newest = object->older;
+	objects->alive--;
+}
+
 /* The object is not zeroed: its maker sets every field.  The one that is taken
  * next begins to be fetched. */
 NOPAL_HOT void *nopal__pool_take(struct nopal_objects *objects,
@@ -174,12 +197,7 @@ NOPAL_HOT void *nopal__pool_take(struct nopal_objects *objects,
 			object_at(pool, pool->free[pool->free_count - 1]));
 	object = object_at(pool, ret_handle->index);
 	ret_handle->generation = ++object->generation;
-	object->older = objects->newest;
-	object->newer = NULL;
-	if (objects->newest)
-		objects->newest->newer = object;
-	objects->newest = object;
-	objects->alive++;
+	object_link(objects, object);
 	return object + 1;
 }
 
@@ -189,14 +207,20 @@ NOPAL_HOT void nopal__pool_give(struct nopal_objects *objects, void *given)
 	struct nopal_pool *pool = objects->pool;
 
 	object->generation++;
-	if (object->older)
-		object->older->newer = object->newer;
-	if (object->newer)
-		object->newer->older = object->older;
-	else
-		objects->newest = object->older;
+	object_unlink(objects, object);
 	pool->free[pool->free_count++] = object->index;
-	objects->alive--;
+}
+
+NOPAL_HOT struct nopal_handle nopal__pool_move(struct nopal_objects *from,
+					       struct nopal_objects *to,
+					       void *moved)
+{
+	struct nopal_object *object = object_of(moved);
+
+	object->generation += 2; /* odd: it lives */
+	object_unlink(from, object);
+	object_link(to, object);
+	return (struct nopal_handle){ object->index, object->generation };
 }
 
 NOPAL_HOT void *nopal__pool_find(const struct nopal_objects *objects,

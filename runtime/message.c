@@ -160,8 +160,11 @@ void nopal__segment_tell_fate(struct nopal_core *core,
 			      const struct nopal_segment *segment)
 {
 	count_fate(core, segment->fate, segment->body.length);
-	nopal__stack_done(core, segment->attribute, segment->above,
-			  segment->fate);
+	if (segment->taken)
+		nopal__stack_message_done(core, segment);
+	else
+		nopal__stack_done(core, segment->attribute, segment->above,
+				  segment->fate);
 	nopal__session_drained(core);
 }
 
@@ -177,18 +180,30 @@ static void message_settle(struct nopal_core *core,
 	nopal__message_unpin(core, message);
 }
 
-void nopal__message_segment_done(struct nopal_core *core,
+static void message_segment_done(struct nopal_core *core,
 				 struct nopal_message *message,
-				 const struct nopal_segment *segment)
+				 enum nopal_fate fate)
 {
 	message->segments_open--;
-	if (segment->fate == NOPAL_ARRIVED)
+	if (fate == NOPAL_ARRIVED)
 		message->segments_arrived++;
-	else if (segment->fate == NOPAL_MISSING)
+	else if (fate == NOPAL_MISSING)
 		message->segments_missing++;
 	else
 		message->segments_unknown++;
 	message_settle(core, message);
+}
+
+void nopal__messages_segment_done(struct nopal_core *core,
+				  struct nopal_message *message,
+				  enum nopal_fate fate)
+{
+	while (message) {
+		struct nopal_message *also = message->also;
+
+		message_segment_done(core, message, fate);
+		message = also;
+	}
 }
 
 void nopal_message_is_cut(struct nopal_session *session,

@@ -110,6 +110,8 @@ struct nopal_layer {
 	/* Above it is a layer, and nobody here looks at messages on their way up;
 	 * down, where each is one segment. */
 	bool rises, sinks;
+	/* Below it is a layer, and nobody here waits for data that has left. */
+	bool lets_go;
 	const char *hold_why[NOPAL_BARRIERS][NOPAL_HOLD_ROOM + 1];
 	const struct nopal_part *hold_part[NOPAL_BARRIERS][NOPAL_HOLD_ROOM + 1];
 	uint32_t shared_count;

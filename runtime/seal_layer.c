@@ -306,6 +306,9 @@ static void seal_ways(struct nopal_layer *layer)
 	layer->sinks = layer->index && cut->count == 1 &&
 		       cut->call->part->microprotocol->whole &&
 		       !is_handled(layer, NOPAL_MSG_DONE);
+	layer->lets_go = !layer->hold[NOPAL_FINISH][NOPAL_KIND_DATA] &&
+			 !layer->hold[NOPAL_DEALLOCATE][NOPAL_KIND_DATA] &&
+			 !is_handled(layer, NOPAL_SEGMENT_DONE);
 }
 
 void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,

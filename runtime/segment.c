@@ -78,8 +78,16 @@ nopal__segment_make_carried(struct nopal_core *core, uint8_t kind)
 {
 	struct nopal_segment *segment = segment_make(core, kind);
 
-	if (!segment)
-		return NULL;
+	if (segment)
+		nopal__segment_hold(core, segment);
+	return segment;
+}
+
+NOPAL_HOT void nopal__segment_hold(struct nopal_core *core,
+				   struct nopal_segment *segment)
+{
+	uint8_t kind = segment->kind;
+
 	segment->wanted = true;
 	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE;
 	     barrier++) {
@@ -93,7 +101,6 @@ nopal__segment_make_carried(struct nopal_core *core, uint8_t kind)
 	if (!core->lowest && !core->fans_out)
 		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
 	nopal__watchdog_start(core);
-	return segment;
 }
 
 NOPAL_HOT struct nopal_segment *nopal_segment_new(struct nopal_session *session,
@@ -161,12 +168,8 @@ static void segment_finish(struct nopal_core *core,
 	segment->message = NULL;
 	if (segment->above.generation)
 		nopal__segment_tell_fate(core, segment);
-	while (message) {
-		struct nopal_message *also = message->also;
-
-		nopal__message_segment_done(core, message, segment);
-		message = also;
-	}
+	else
+		nopal__messages_segment_done(core, message, segment->fate);
 	segment->pins--;
 }
 
@@ -340,8 +343,8 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		nopal_segment_settle(&core->session, segment);
 	if (core->lowest)
 		nopal__pack_out(core, segment);
-	else
-		nopal__stack_down(core, segment);
+	else if (nopal__stack_down(core, segment))
+		return;
 	if (core->lowest || core->fans_out)
 		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	segment->pins--;

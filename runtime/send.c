@@ -244,12 +244,12 @@ int nopal_send_buffer_with(struct nopal_session *session,
 }
 
 int nopal__message_from_above(struct nopal_core *core,
-			      const struct nopal_segment *segment)
+			      const struct nopal_segment *from)
 {
-	struct nopal_body body = segment->body;
+	struct nopal_body body = from->body;
 
 	nopal_buffer_ref(body.buffer);
-	return send_message(core, body, 0, segment, NULL);
+	return send_message(core, body, 0, from, NULL);
 }
 
 /* Its bytes are charged to the layer above, where they are. */
@@ -269,6 +269,30 @@ int nopal__segment_from_above(struct nopal_core *core,
 	send_count(core, segment->body.length);
 	nopal_raise_SEGMENT_FROM_USER(&core->session, segment);
 	return 0;
+}
+
+void nopal__segment_take(struct nopal_core *core, struct nopal_core *above,
+			 struct nopal_segment *segment)
+{
+	struct nopal_handle message = segment->message->handle;
+
+	nopal__record(above, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number,
+		      0);
+	segment->handle = nopal__pool_move(&above->awake->segments,
+					   &core->awake->segments, segment);
+	segment->above = message;
+	segment->taken = true;
+	segment->message = NULL;
+	segment->number = ++core->awake->numbered;
+	segment->created_ns = core->session.now_ns;
+	segment->packet_number = 0;
+	segment->departed_ns = -1;
+	segment->departures = 0;
+	segment->pins = 0;
+	segment->attribute[nopal__plan(core)->above_kind_slot] = segment->kind;
+	nopal__segment_hold(core, segment);
+	send_count(core, segment->body.length);
+	nopal_raise_SEGMENT_FROM_USER(&core->session, segment);
 }
 
 uint64_t nopal_session_send_room(const struct nopal_session *session)

@@ -24,6 +24,7 @@
 #include "io.h"
 #include "multiplicity.h"
 #include "plan.h"
+#include "stack.h"
 #include "trace.h"
 
 enum nopal_life {
@@ -317,6 +318,9 @@ void nopal__pools_free(struct nopal_pool **pools);
 void *nopal__pool_take(struct nopal_objects *objects,
 		       struct nopal_handle *ret_handle);
 void nopal__pool_give(struct nopal_objects *objects, void *object);
+/* To another session, of the same pool: who has its old handle finds it no more. */
+struct nopal_handle nopal__pool_move(struct nopal_objects *from,
+				     struct nopal_objects *to, void *object);
 /* NULL: what the handle named is gone. */
 void *nopal__pool_find(const struct nopal_objects *objects,
 		       struct nopal_handle handle);
@@ -355,6 +359,8 @@ struct nopal_segment *nopal__segment_make(struct nopal_core *core,
 /* An outgoing one that passes the barriers; but for its attributes. */
 struct nopal_segment *nopal__segment_make_carried(struct nopal_core *core,
 						  uint8_t kind);
+void nopal__segment_hold(struct nopal_core *core,
+			 struct nopal_segment *segment);
 void nopal__segment_free(struct nopal_core *core,
 			 struct nopal_segment *segment);
 /* Finish and free what the barriers and pins allow. */
@@ -380,13 +386,11 @@ struct nopal_message *nopal__message_make(struct nopal_core *core,
 void nopal__message_tell_fate(struct nopal_core *core,
 			      struct nopal_message *message,
 			      enum nopal_fate fate);
-/* Of one that is a segment of the layer above. */
-void nopal__segment_tell_fate(struct nopal_core *core,
-			      const struct nopal_segment *segment);
 enum nopal_fate nopal__message_fate(const struct nopal_message *message);
-void nopal__message_segment_done(struct nopal_core *core,
-				 struct nopal_message *message,
-				 const struct nopal_segment *segment);
+/* Of all that rode in a segment which is done. */
+void nopal__messages_segment_done(struct nopal_core *core,
+				  struct nopal_message *message,
+				  enum nopal_fate fate);
 void nopal__message_free(struct nopal_core *core,
 			 struct nopal_message *message);
 void nopal__message_unpin(struct nopal_core *core,
@@ -399,21 +403,9 @@ void nopal__message_deliver(struct nopal_core *core,
 			    struct nopal_message *message);
 
 /* send.c */
-int nopal__message_from_above(struct nopal_core *core,
-			      const struct nopal_segment *segment);
-/* The same where no message is made of it. */
-int nopal__segment_from_above(struct nopal_core *core,
-			      const struct nopal_segment *from);
 void nopal__send_limit(struct nopal_awake *awake);
 /* Those that waited for the session to open. */
 void nopal__messages_flush_opened(struct nopal_core *core);
-
-/* stack.c */
-void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment);
-void nopal__stack_up(struct nopal_core *core, struct nopal_message *message);
-/* A segment of the layer above has its fate, in a message of these attributes. */
-void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
-		       struct nopal_handle handle, enum nopal_fate fate);
 
 /* session.c */
 /* Sets the pointers of what is awake; false: no memory, but never a second time. */

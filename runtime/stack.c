@@ -26,25 +26,45 @@ static bool sinks(const struct nopal_core *core,
 	       segment->body.length <= nopal__plan(core)->body_bytes;
 }
 
-void nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
+/* Does its layer want nothing more of it than its message's fate?  Then it need not
+ * be there twice.  Whoever raises it still looks at it. */
+static bool lets_go(const struct nopal_core *core,
+		    const struct nopal_segment *segment)
+{
+	const struct nopal_awake *below = core->below->awake;
+
+	return nopal__layer(core)->lets_go && !core->awake->own &&
+	       segment->message && segment->pins == 1 &&
+	       below->segments.alive + below->messages.alive <
+		       below->budget.objects;
+}
+
+bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 {
 	struct nopal_core *below = core->below;
 
 	if (core->fans_out) {
 		nopal__copies_leave(core, segment);
-		return;
+		return false;
 	}
 	if (below->is_flow)
 		segment->attribute[nopal__plan(core)->stream_slot] =
 			core->stream;
 	nopal__touch(below);
-	if (below->life != NOPAL_LIFE_ENDED &&
-	    (sinks(below, segment)
-		     ? nopal__segment_from_above(below, segment)
-		     : nopal__message_from_above(below, segment)) == 0)
-		return;
+	if (below->life != NOPAL_LIFE_ENDED) {
+		bool segments = sinks(below, segment);
+
+		if (segments && lets_go(core, segment)) {
+			nopal__segment_take(below, core, segment);
+			return true;
+		}
+		if ((segments ? nopal__segment_from_above(below, segment)
+			      : nopal__message_from_above(below, segment)) == 0)
+			return false;
+	}
 	segment->fate = NOPAL_MISSING;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+	return false;
 }
 
 /* Pieces of a message as one body; the single piece of most is not copied. */
@@ -172,16 +192,42 @@ bool nopal_segment_rise(struct nopal_session *session,
 	return true;
 }
 
-void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
-		       struct nopal_handle handle, enum nopal_fate fate)
+/* Who is above, in whose item these attributes are; NULL: it waits for nothing, as
+ * one at rest. */
+static struct nopal_core *waits_above(const struct nopal_core *core,
+				      const uint64_t *attribute)
 {
 	uint64_t stream = attribute[nopal__plan(core)->stream_slot];
 	struct nopal_core *above =
 		core->is_flow ? nopal__stream_of(core, stream) : core->above;
+
+	return above && above->life != NOPAL_LIFE_ENDED && above->awake ? above
+									: NULL;
+}
+
+void nopal__stack_message_done(struct nopal_core *core,
+			       const struct nopal_segment *segment)
+{
+	struct nopal_core *above = waits_above(core, segment->attribute);
+	struct nopal_message *message = NULL;
+
+	if (above)
+		message = nopal__pool_find(&above->awake->messages,
+					   segment->above);
+	if (!message)
+		return;
+	nopal__touch(above);
+	nopal__messages_segment_done(above, message, segment->fate);
+}
+
+void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
+		       struct nopal_handle handle, enum nopal_fate fate)
+{
+	struct nopal_core *above = waits_above(core, attribute);
 	struct nopal_segment *segment;
 
-	if (!above || above->life == NOPAL_LIFE_ENDED || !above->awake)
-		return; /* at rest it waits for nothing */
+	if (!above)
+		return;
 	if (above->fans_out) {
 		nopal__copy_done(core, handle, fate);
 		return;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "one_flow.h"
 #include "rig.h"
 
 /* A reliable, numbered upper layer on a lower layer with a checksum. */
@@ -341,6 +342,84 @@ static void test_the_short_way_is_lossless_too(void **state)
 	rig_close(&rig);
 }
 
+/* ------------------------------------------------ what left is the flow's alone */
+
+static const char IN_TURNS[] =
+	"layer \"stream\" { multiplicity = per_stream\n" STREAM
+	" round_robin {}\n}\nlayer \"flow\" {\n" FLOW "}\n";
+
+static const struct nopal_core *flow_of(const struct end *end)
+{
+	return nopal__core(end->session)->below;
+}
+
+/* Five segments of the first stream are under way, and nothing of it waits for them
+ * but their message. */
+static void send_five(void)
+{
+	static const uint8_t bytes[7000];
+	const struct nopal_awake *stream, *flow;
+
+	assert_int_equal(
+		nopal_send(pair.here[0].session, bytes, sizeof(bytes), 0), 0);
+	stream = nopal__core(pair.here[0].session)->awake;
+	flow = flow_of(&pair.here[0])->awake;
+	assert_int_equal(stream->segments.alive, 0);
+	assert_int_equal(stream->messages.alive, 1);
+	assert_int_equal(stream->unfinished, 1);
+	assert_int_equal(flow->segments.alive, 5);
+	assert_int_equal(flow->messages.alive, 0);
+	assert_int_equal(flow->unfinished, 5);
+}
+
+static void test_segments_that_left_are_the_flows(void **state)
+{
+	(void)state;
+	pair_open(IN_TURNS, "delay 10ms");
+	for (uint32_t i = 0; i < 2; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(100 * NOPAL_MILLISECOND);
+	pair_change("delay 10ms loss 100%");
+	send_five();
+	pair_run(100 * NOPAL_MILLISECOND);
+	assert_int_equal(pair.here[0].arrived, 1);
+	pair_change("delay 10ms");
+	pair_run(5 * NOPAL_SECOND);
+	assert_int_equal(pair.there[0].bytes, 5 + 7000);
+	assert_int_equal(pair.here[0].arrived, 2);
+	assert_null(nopal__core(pair.here[0].session)->awake);
+	assert_null(flow_of(&pair.here[0])->awake);
+	pair_close();
+}
+
+/* The flow keeps them, and does not miss whom they were for. */
+static void test_a_stream_ends_before_what_left(void **state)
+{
+	(void)state;
+	pair_open(IN_TURNS, "delay 10ms");
+	for (uint32_t i = 0; i < 2; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(100 * NOPAL_MILLISECOND);
+	pair_change("delay 10ms loss 100%");
+	send_five();
+	nopal_session_abort(pair.here[0].session, "enough");
+	pair_run(100 * NOPAL_MILLISECOND);
+	assert_int_equal(pair.here[0].ended, 1);
+	assert_true(flow_of(&pair.here[1])->awake->unfinished >= 5);
+	pair_change("delay 10ms");
+	say(1, "more");
+	pair_run(20 * NOPAL_SECOND);
+	assert_string_equal(pair.there[1].text, "more");
+	assert_int_equal(pair.here[0].arrived, 1);
+	assert_int_equal(pair.here[1].arrived, 2);
+	assert_null(flow_of(&pair.here[1])->awake);
+	pair_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +434,8 @@ int main(void)
 		cmocka_unit_test(test_who_begins_to_look_sees_messages),
 		cmocka_unit_test(test_what_rose_may_be_queued_and_not_kept),
 		cmocka_unit_test(test_the_short_way_is_lossless_too),
+		cmocka_unit_test(test_segments_that_left_are_the_flows),
+		cmocka_unit_test(test_a_stream_ends_before_what_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,17 +116,6 @@ static void test_the_peer_opens_streams_of_its_own(void **state)
 	pair_close();
 }
 
-static void change(const char *words)
-{
-	struct nopal_link link;
-	struct nopal_problems problems;
-
-	nopal_problems_init(&problems);
-	assert_true(nopal_link_parse(words, &link, &link, &problems) >= 0);
-	nopal_problems_fini(&problems);
-	nopal_sim_change(pair.world, 0, 1, &link);
-}
-
 /* When each of ten streams delivers, of which the first may lose its segment. */
 static void deliver_ten(bool lossy, int64_t *ret_ns)
 {
@@ -140,9 +129,9 @@ static void deliver_ten(bool lossy, int64_t *ret_ns)
 	pair_run(NOPAL_SECOND);
 	assert_int_equal(pair.accepted, 10);
 	sent_ns = nopal_world_now(pair.world);
-	change(lossy ? "loss 100%" : "delay 10ms");
+	pair_change(lossy ? "loss 100%" : "delay 10ms");
 	say(0, "again");
-	change("delay 10ms");
+	pair_change("delay 10ms");
 	for (uint32_t i = 1; i < 10; i++)
 		say(i, "again");
 	pair_run(NOPAL_SECOND);
@@ -204,13 +193,13 @@ static void test_half_a_message_waits_for_the_flow(void **state)
 	open_stream(0);
 	say(0, "hello");
 	pair_run(NOPAL_SECOND);
-	change("delay 10ms loss mask 0x2");
+	pair_change("delay 10ms loss mask 0x2");
 	assert_int_equal(
 		nopal_send(pair.here[0].session, bytes, sizeof(bytes), 1), 0);
-	change("loss 100%");
+	pair_change("loss 100%");
 	pair_run(12 * NOPAL_SECOND);
 	assert_int_equal(pair.there[0].delivered, 1);
-	change("delay 10ms");
+	pair_change("delay 10ms");
 	pair_run(10 * NOPAL_SECOND);
 	assert_int_equal(pair.there[0].delivered, 2);
 	assert_int_equal(pair.there[0].bytes, 5 + sizeof(bytes));
@@ -468,7 +457,7 @@ static void test_what_is_under_way_keeps_the_flow_awake(void **state)
 		say(i, "hello");
 	}
 	pair_run(100 * NOPAL_MILLISECOND);
-	change("loss 100%");
+	pair_change("loss 100%");
 	say(1, "into the void");
 	pair_run(3 * NOPAL_SECOND);
 	assert_non_null(flow_of(&pair.here[0])->awake);

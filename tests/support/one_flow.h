@@ -151,6 +151,18 @@ static inline void pair_run(int64_t for_ns)
 	nopal_sim_run(pair.world, nopal_world_now(pair.world) + for_ns);
 }
 
+/* The link of the first host to the second. */
+static inline void pair_change(const char *words)
+{
+	struct nopal_link link;
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	assert_true(nopal_link_parse(words, &link, &link, &problems) >= 0);
+	nopal_problems_fini(&problems);
+	nopal_sim_change(pair.world, 0, 1, &link);
+}
+
 static inline void pair_close(void)
 {
 	nopal_world_free(pair.world);
