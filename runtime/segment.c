@@ -47,13 +47,15 @@ segment_make(struct nopal_core *core, uint8_t kind)
 	segment = nopal__pool_take(&core->awake->segments, &handle);
 	if (!segment)
 		return NULL;
-	*segment = (struct nopal_segment){
-		.handle = handle,
-		.kind = kind,
-		.number = ++core->awake->numbered,
-		.created_ns = core->session.now_ns,
-		.departed_ns = -1,
-	};
+	/* In two strokes: for all at once compilers take `rep stos`, which is slow
+	 * to begin. */
+	memset(segment, 0, offsetof(struct nopal_segment, body));
+	segment->body = (struct nopal_body){ 0 };
+	segment->handle = handle;
+	segment->kind = kind;
+	segment->number = ++core->awake->numbered;
+	segment->created_ns = core->session.now_ns;
+	segment->departed_ns = -1;
 	return segment;
 }
 
@@ -83,21 +85,30 @@ nopal__segment_make_carried(struct nopal_core *core, uint8_t kind)
 	return segment;
 }
 
-NOPAL_HOT void nopal__segment_hold(struct nopal_core *core,
-				   struct nopal_segment *segment)
+static __attribute__((noinline)) void
+record_holds(struct nopal_core *core, const struct nopal_segment *segment)
 {
-	uint8_t kind = segment->kind;
-
-	segment->wanted = true;
 	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE;
-	     barrier++) {
-		segment->waiting[barrier] =
-			nopal__layer(core)->hold[barrier][kind];
+	     barrier++)
 		if (segment->waiting[barrier])
 			nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX,
 				      (uint16_t)barrier, segment->number,
 				      segment->waiting[barrier]);
-	}
+}
+
+NOPAL_HOT void nopal__segment_hold(struct nopal_core *core,
+				   struct nopal_segment *segment)
+{
+	const struct nopal_layer *layer = nopal__layer(core);
+	uint8_t kind = segment->kind;
+
+	segment->wanted = true;
+	segment->waiting[NOPAL_SEND] = layer->hold[NOPAL_SEND][kind];
+	segment->waiting[NOPAL_FINISH] = layer->hold[NOPAL_FINISH][kind];
+	segment->waiting[NOPAL_DEALLOCATE] =
+		layer->hold[NOPAL_DEALLOCATE][kind];
+	if (core->world->tracer)
+		record_holds(core, segment);
 	if (!core->lowest && !core->fans_out)
 		segment->waiting[NOPAL_FINISH] |= NOPAL_HOLD_BELOW;
 	nopal__watchdog_start(core);
