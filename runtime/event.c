@@ -126,6 +126,13 @@ static inline void unpin_other(struct nopal_core *core, void *subject)
 
 /* ----------------------------------------------------------------- raising */
 
+static __attribute__((noinline)) void
+record_raise(struct nopal_core *core, enum nopal_event event, uint64_t subject)
+{
+	nopal__record(core, NOPAL_TRACED_RAISE, UINT8_MAX, (uint16_t)event,
+		      subject, core->depth);
+}
+
 static __attribute__((noinline)) bool raise_too_deep(struct nopal_core *core)
 {
 	nopal_session_break(
@@ -143,8 +150,8 @@ raise_begin(struct nopal_core *core, enum nopal_event event, uint64_t subject)
 	    event != NOPAL_SESSION_BROKEN)
 		return false;
 	core->awake->counters.raises++;
-	nopal__record(core, NOPAL_TRACED_RAISE, UINT8_MAX, (uint16_t)event,
-		      subject, core->depth);
+	if (core->world->tracer)
+		record_raise(core, event, subject);
 	if (core->depth >= DEPTH_LIMIT)
 		return raise_too_deep(core);
 	core->depth++;
