@@ -11,7 +11,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,51 +18,18 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "file_hash.h"
-#include "part.h"
+#include "part_inside.h"
 #include "pieces.h"
 
-enum {
-	PART_SAVE_BYTES = 4 << 20, /* progress that is worth a save */
-	PART_READ_BYTES = 256 << 10,
-	PART_STATE_ROOM = 128,
-	PART_MODE = 0666, /* less the umask */
-	PART_NS_PER_S = 1000000000,
-};
+enum { PART_SAVE_BYTES = 4 << 20 }; /* progress that is worth a save */
 
-enum part_job { PART_NO_JOB, PART_SAVING, PART_COMMITTING };
-
-struct part {
-	struct part_folder folder;
-	char name[TRANSFER_TEXT_ROOM], file_name[TRANSFER_TEXT_ROOM],
-		state_name[TRANSFER_TEXT_ROOM], new_name[TRANSFER_TEXT_ROOM];
-	uint64_t id, size;
-	int64_t mtime_ns;
-	int fd;		/* the part, or while `existing` the final file */
-	bool existing;	/* the final file is here, of the same size */
-	bool here;	/* ... and is the same */
-	bool ours;	/* the part is open and locked */
-	bool started;	/* part_start was well */
-	bool committed; /* it has its own name now */
-	uint64_t found; /* bytes that may be kept */
-	uint64_t whole; /* bytes from the start, all hashed */
-	uint64_t saved;
-	struct file_hash hash;
-	struct islands islands; /* beyond `whole` */
-	enum part_job job;
-	pthread_t thread;
-	int done_fd, job_error;
-	uint64_t job_offset;
-	uint8_t bytes[PART_READ_BYTES];
-};
-
-static bool part_wrong(char *why, const char *name, const char *cause)
+bool part_wrong(char *why, const char *name, const char *cause)
 {
 	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: %s", name, cause);
 	return false;
 }
 
-static bool part_failed(char *why, const char *name, int error)
+bool part_failed(char *why, const char *name, int error)
 {
 	return part_wrong(why, name, strerror(error));
 }
@@ -315,7 +281,7 @@ static bool part_join_islands(struct part *part)
 	return true;
 }
 
-static bool part_start_anew(struct part *part, char *why)
+bool part_start_anew(struct part *part, char *why)
 {
 	if (part->existing) {
 		if (!part->folder.overwrite)
@@ -331,16 +297,23 @@ static bool part_start_anew(struct part *part, char *why)
 	return true;
 }
 
-/* Room for all of it now, rather than none in the middle. */
-static int part_reserve(struct part *part, uint64_t offset)
+int part_allocate(struct part *part)
 {
-	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)offset))
-		return -errno;
 	if (part->size > 0 &&
 	    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
 	    errno != EOPNOTSUPP && errno != ENOSYS)
 		return -errno;
-	return part_write_state(part, offset);
+	return 0;
+}
+
+static int part_reserve(struct part *part, uint64_t offset)
+{
+	int error;
+
+	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)offset))
+		return -errno;
+	error = part_allocate(part);
+	return error ? error : part_write_state(part, offset);
 }
 
 bool part_start(struct part *part, uint64_t offset, char *why)
@@ -424,6 +397,9 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 	    (part->started && offset < part->whole))
 		return part_wrong(why, part->name,
 				  "bytes that are not its own");
+	if (part->by_blocks)
+		return pieces_write(part->fd, pieces, count, offset) ||
+		       part_failed(why, part->name, errno);
 	if (!part->started)
 		return part_write_early(part, offset, pieces, count, length,
 					why);

@@ -10,6 +10,11 @@
  *                 (hash of what        (go on, or      |                |
  *                  is there)            from 0)        +-- part_save ---+ threads
  *
+ * Where the hashes of its blocks are known (part_blocks.c), there is no state file:
+ *
+ *   part_open --> part_block_hash... --> part_start_blocks --> part_write...
+ *                 (each that is there)                           --> part_commit
+ *
  * What is there already is trusted only as far as its hash agrees with the
  * sender's own.  A part is locked while it is open: one transfer a name.  Where
  * the disk refuses, or the bytes are wrong, the part goes away; where the peer
@@ -48,6 +53,18 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 bool part_write_message(struct part *part, uint64_t offset,
 			const struct nopal_message *message, uint64_t skip,
 			char *why);
+/* By blocks: the hash of what lies there now, in the file of its own name where there
+ * is one as long, else in the part.  False: it is not there, or cannot be read. */
+bool part_block_hash(struct part *part, const struct island *block,
+		     uint64_t *ret_hash);
+/* Is the file of its own name looked at? */
+bool part_is_existing(const struct part *part);
+/* That one is the same: nothing is left to do; or it is not, and the part is looked at
+ * from now on.  False: it may not be replaced; `why`. */
+void part_take_existing(struct part *part);
+bool part_leave_existing(struct part *part, char *why);
+/* Begins to write: whole blocks, in any order; what is there stays.  False: `why`. */
+bool part_start_blocks(struct part *part, char *why);
 uint64_t part_done_bytes(const struct part *part); /* from the start, whole */
 bool part_is_whole(const struct part *part);
 /* The file was here, identical: nothing is left to do. */
