@@ -8,14 +8,11 @@
  *      |                  |                          |                  |
  *      +------------------+----------- fails --------+----> OVER <------+
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/stat.h>
 
-#include "fetch_talk.h"
+#include "fetch_words.h"
 #include "loop.h"
 #include "part.h"
 #include "send_words.h"
@@ -40,7 +37,8 @@ struct fetching {
 	char name[TRANSFER_TEXT_ROOM]; /* of the file here */
 	struct part *part;	       /* NULL: none is open */
 	enum fetch_stage stage;
-	bool closed, wrong, committing;
+	uint64_t compared; /* blocks of what is here */
+	bool closed, committing;
 	int64_t saved_ns;
 	char error[TRANSFER_TEXT_ROOM];
 	enum tool_exit exit;
@@ -62,17 +60,18 @@ static void fetching_stop(struct fetching *fetching)
 
 static void fetching_forget_part(struct fetching *fetching)
 {
-	uint64_t kept;
+	uint64_t kept = fetching->table.union_bytes;
 
 	loop_event_free(fetching->job);
 	fetching->job = NULL;
 	loop_event_stop(fetching->step);
 	if (!fetching->part)
 		return;
-	kept = part_done_bytes(fetching->part);
-	part_close(fetching->part, !fetching->wrong);
+	if (part_is_existing(fetching->part))
+		kept = 0; /* that one is nobody's to keep */
+	part_close(fetching->part, true);
 	fetching->part = NULL;
-	if (fetching->table.file.error && !fetching->wrong && kept)
+	if (fetching->table.file.error && kept)
 		progress_say(
 			&fetching->table.progress,
 			"%s: %llu of %llu bytes are kept; the same command "
@@ -108,37 +107,22 @@ static void fetching_over(struct fetching *fetching, const char *error)
 
 /* ------------------------------------------------------------------ it is whole */
 
-/* Bytes that are not the file's are not kept. */
-static void fetching_differs(struct fetching *fetching)
+static void fetching_try_commit(struct fetching *fetching)
 {
-	fetching->wrong = true;
-	fetching_over(fetching,
-		      "the hash of what came differs from the servers' own; "
-		      "nothing of it is kept");
-}
-
-static void fetching_try_finish(struct fetching *fetching)
-{
-	struct part *part = fetching->part;
-
-	if (fetching->stage != FETCH_COMMITTING || part_is_busy(part))
+	if (fetching->stage != FETCH_COMMITTING || part_is_busy(fetching->part))
 		return;
-	if (part_hash(part) != fetching->fetch.hash)
-		fetching_differs(fetching);
-	else if (part_is_here(part))
-		fetching_over(fetching, NULL);
-	else
-		part_commit(part);
-	fetching->committing = fetching->stage == FETCH_COMMITTING;
+	fetching->committing = true;
+	part_commit(fetching->part);
 }
 
+/* Each block of it was compared when it came: nothing is left to compare. */
 static void fetching_on_whole(void *user)
 {
 	struct fetching *fetching = user;
 
 	fetching->stage = FETCH_COMMITTING;
 	fetching_close(fetching);
-	fetching_try_finish(fetching);
+	fetching_try_commit(fetching);
 }
 
 /* A sync, or the last one with its rename, is done. */
@@ -147,15 +131,13 @@ static void fetching_on_job(void *user)
 	struct fetching *fetching = user;
 	int error = part_finish(fetching->part);
 
-	if (error) {
+	if (error)
 		snprintf(fetching->error, sizeof(fetching->error), "%.200s: %s",
 			 fetching->name, strerror(-error));
-		fetching_over(fetching, fetching->error);
-	} else if (fetching->committing) {
-		fetching_over(fetching, NULL);
-	} else {
-		fetching_try_finish(fetching);
-	}
+	if (error || fetching->committing)
+		fetching_over(fetching, error ? fetching->error : NULL);
+	else
+		fetching_try_commit(fetching);
 }
 
 /* ------------------------------------------------------------------- it is taken */
@@ -182,41 +164,77 @@ static void fetching_on_part(void *user, uint64_t offset,
 	}
 }
 
-static void fetching_begin(struct fetching *fetching, uint64_t offset)
+/* ----------------------------------------------------------------- what is here */
+
+static void fetching_begin(struct fetching *fetching)
 {
 	struct progress_file *file = &fetching->table.file;
 
-	if (!part_start(fetching->part, offset, fetching->error)) {
+	file->resumed_bytes = file->bytes = fetching->table.union_bytes;
+	if (!part_start_blocks(fetching->part, fetching->error)) {
 		fetching_over(fetching, fetching->error);
 		return;
 	}
-	file->resumed_bytes = file->bytes = fetching->table.union_bytes =
-		offset;
 	fetching->stage = FETCH_TAKING;
-	if (!fetch_begin(&fetching->fetch, offset))
-		fetching_over(fetching, "out of memory");
+	fetch_begin(&fetching->fetch);
 }
 
-/* What is here may be all of it, under its own name or not yet; or another file. */
+/* The next block of what is here; false: it is not the file's. */
+static bool fetching_compare(struct fetching *fetching)
+{
+	const struct file_blocks *blocks = &fetching->fetch.blocks;
+	uint64_t index = fetching->compared++, hash;
+	struct island block = file_blocks_range(blocks, index);
+
+	if (!part_block_hash(fetching->part, &block, &hash) ||
+	    hash != blocks->hashes[index])
+		return false;
+	fetching->table.union_bytes += block.end - block.from;
+	if (!part_is_existing(fetching->part))
+		fetch_have(&fetching->fetch, index);
+	return true;
+}
+
+/* One file of its name is not it: what is here of it is not there. */
+static void fetching_look_elsewhere(struct fetching *fetching)
+{
+	fetching->compared = fetching->table.union_bytes = 0;
+	if (!part_leave_existing(fetching->part, fetching->error))
+		fetching_over(fetching, fetching->error);
+}
+
+static void fetching_compared(struct fetching *fetching)
+{
+	if (!part_is_existing(fetching->part)) {
+		fetching_begin(fetching);
+		return;
+	}
+	part_take_existing(fetching->part);
+	fetching->table.file.resumed_bytes = fetching->table.union_bytes;
+	fetching_over(fetching, NULL);
+}
+
+/* All of it under its own name, or some of it not yet; or of another file. */
 static void fetching_check(void *user)
 {
 	struct fetching *fetching = user;
-	const struct fetch *fetch = &fetching->fetch;
-	uint64_t offset, hash;
+	const struct file_blocks *blocks = &fetching->fetch.blocks;
+	uint64_t most = TRANSFER_STEP_BYTES / blocks->block_bytes;
 
+	while (fetching->stage == FETCH_CHECKING && most-- > 0 &&
+	       fetching->compared < blocks->count) {
+		if (!fetching_compare(fetching) &&
+		    part_is_existing(fetching->part))
+			fetching_look_elsewhere(fetching);
+	}
 	if (fetching->stage != FETCH_CHECKING)
 		return;
-	if (!part_check(fetching->part, &offset, &hash)) {
+	if (fetching->compared < blocks->count)
 		loop_event_start(fetching->step, 0);
-		return;
-	}
-	if (offset == fetch->offer.size && hash != fetch->hash)
-		offset = 0;
-	fetching_begin(fetching, offset);
+	else
+		fetching_compared(fetching);
 }
 
-/* By its contents: what a run has begun with is another's beginning only where that
- * is the same. */
 static void fetching_on_found(void *user)
 {
 	struct fetching *fetching = user;
@@ -364,88 +382,6 @@ static void fetching_cleanup(struct fetching *fetching)
 
 /* ----------------------------------------------------------------------- words */
 
-static bool fetching_say_output(const char *path, const char *why,
-				const char *fix)
-{
-	fprintf(stderr, "error: %s: %s\n  fix: %s\n", path, why, fix);
-	return false;
-}
-
-/* Where the file goes: a folder, and a name in it. */
-static bool fetching_output(struct fetching *fetching, const char *path)
-{
-	static const char *const fix =
-		"give a file in a folder that may be written with -o";
-	char folder[TRANSFER_TEXT_ROOM * 16] = ".";
-	const char *slash, *refused, *name = path;
-	struct stat now;
-
-	if (stat(path, &now) == 0 && S_ISDIR(now.st_mode))
-		return fetching_say_output(path, "is a folder", fix);
-	slash = strrchr(path, '/');
-	if (slash) {
-		name = slash + 1;
-		snprintf(folder, sizeof(folder), "%.*s",
-			 slash == path ? 1 : (int)(slash - path), path);
-	}
-	refused = transfer_name_refused(name);
-	if (refused)
-		return fetching_say_output(path, refused, fix);
-	snprintf(fetching->name, sizeof(fetching->name), "%s", name);
-	fetching->folder.limit = INT64_MAX;
-	fetching->folder.fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fetching->folder.fd < 0 ||
-	    faccessat(fetching->folder.fd, ".", W_OK, 0)) {
-		fetching_say_output(folder, strerror(errno), fix);
-		if (fetching->folder.fd >= 0)
-			close(fetching->folder.fd);
-		return false;
-	}
-	return true;
-}
-
-static const char *fetching_last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool fetching_name(const char *name)
-{
-	const char *refused = transfer_path_refused(name);
-
-	if (refused)
-		fprintf(stderr,
-			"error: %s: %s\n"
-			"  fix: give the file's name as it is below the served "
-			"folder, as film.mkv or films/film.mkv\n",
-			name, refused);
-	return refused == NULL;
-}
-
-static bool fetching_count(const struct tool_call *call)
-{
-	if (call->word_count - 1 <= FETCH_SERVERS_MOST)
-		return true;
-	fprintf(stderr,
-		"error: %d servers\n"
-		"  fix: give at most %d\n",
-		call->word_count - 1, FETCH_SERVERS_MOST);
-	return false;
-}
-
-static struct nopal_plan *fetching_plan(const struct tool_call *call)
-{
-	const char *config = tool_value(call, "config");
-	struct nopal_plan *plan = tool_plan(call, config ? config : "fetch");
-
-	if (!plan || transfer_plan_fits_many(plan))
-		return plan;
-	nopal_plan_unref(plan);
-	return NULL;
-}
-
 static void fetching_table(struct fetching *fetching,
 			   const struct tool_call *call)
 {
@@ -470,15 +406,17 @@ static bool fetching_read(struct fetching *fetching,
 	fetching->folder.differs =
 		"is there, and differs (--overwrite replaces it)";
 	fetching->folder.overwrite = tool_value(call, "overwrite") != NULL;
+	if (!fetch_words_hash(call, &fetching->fetch))
+		return false;
 	if (!tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS,
 			   &fetching->fetch.wait_ns))
 		return false;
-	fetching->fetch.plan = fetching_plan(call);
+	fetching->fetch.plan = fetch_words_plan(call);
 	if (!fetching->fetch.plan)
 		return false;
-	if (fetching_output(fetching,
-			    output ? output
-				   : fetching_last_name(call->words[0])))
+	if (fetch_words_output(output ? output
+				      : fetch_words_last(call->words[0]),
+			       &fetching->folder, fetching->name))
 		return true;
 	nopal_plan_unref(fetching->fetch.plan);
 	return false;
@@ -511,7 +449,7 @@ static enum tool_exit fetch_run(const struct tool_call *call)
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	struct nopal_address *peers;
 
-	if (!fetching_name(call->words[0]) || !fetching_count(call))
+	if (!fetch_words_name(call->words[0]) || !fetch_words_count(call))
 		return TOOL_BAD_INPUT;
 	peers = calloc((size_t)call->word_count, sizeof(*peers));
 	if (!peers)
@@ -527,6 +465,8 @@ static const struct tool_option fetch_options[] = {
 	  "composition, the same on both sides (default fetch)" },
 	{ "output", 'o', "FILE",
 	  "where it goes (default: here, by its last name)" },
+	{ "hash", 0, "HASH",
+	  "of the file that is wanted (default: that which most announce)" },
 	{ "overwrite", 0, NULL, "replace a file of this name that differs" },
 	{ "wait", 0, "TIME",
 	  "for a server, while none is there (default 10s)" },
@@ -545,15 +485,22 @@ const struct tool tool_fetch = {
 		"a time as it delivers; what a slow one owes at the end, and "
 		"what one that died owed, comes from the others.  A server "
 		"may come late, or come back: it is tried once a second.  "
-		"One that does not have the file, or has another version of "
-		"it than the first that answered (its size, its hash), is "
-		"left out.  The table at the end says what each of them "
-		"gave: a share, or why not.\n"
+		"The table at the end says what each of them gave: a share, "
+		"or why not.\n"
 		"\n"
-		"The file appears under its name only when it is whole, its "
-		"hash is the servers' and it is on disk; until then it is "
-		".NAME.nopal-part.  Where all servers are gone, what came is "
-		"kept, and the same command goes on from there.\n"
+		"Of several versions, that is taken which more than half of "
+		"the servers announce, or most of those that answer within a "
+		"second of the first; --hash names one.  Those that do not "
+		"have it are left out before a byte is asked of them.  Each "
+		"part is compared with its hash when it comes: a wrong one is "
+		"thrown away and asked of another, and its server is asked "
+		"for no more while there is one that gave nothing wrong.  "
+		"Hashes find damage, and stop nobody who forges.\n"
+		"\n"
+		"The file appears under its name only when it is whole and on "
+		"disk; until then it is .NAME.nopal-part.  Whatever ends the "
+		"run, what came is kept, and the same command goes on from "
+		"there, with those parts whose hashes are right.\n"
 		"\n"
 		"  nopal serve films                     # on A, B and C\n"
 		"  nopal fetch film.mkv A:9000 B:9000 C:9000\n",

@@ -24,13 +24,12 @@ enum {
 #define PLAN_FIRST_NS	(2 * PLAN_NS_PER_S) /* silence of who is new */
 #define PLAN_NEVER	INT64_MAX
 
-bool fetch_plan_init(struct fetch_plan *plan, uint64_t from, uint64_t size,
+bool fetch_plan_init(struct fetch_plan *plan, uint64_t size,
 		     uint32_t part_bytes, unsigned servers)
 {
-	uint64_t parts = (size - from + part_bytes - 1) / part_bytes;
+	uint64_t parts = (size + part_bytes - 1) / part_bytes;
 
 	*plan = (struct fetch_plan){
-		.from = from,
 		.size = size,
 		.part_bytes = part_bytes,
 		.parts = parts,
@@ -54,6 +53,12 @@ void fetch_plan_fini(struct fetch_plan *plan)
 	*plan = (struct fetch_plan){ 0 };
 }
 
+void fetch_plan_have(struct fetch_plan *plan, uint64_t part)
+{
+	plan->here += plan->part[part] != PLAN_HERE;
+	plan->part[part] = PLAN_HERE;
+}
+
 bool fetch_plan_is_whole(const struct fetch_plan *plan)
 {
 	return plan->here == plan->parts;
@@ -61,7 +66,7 @@ bool fetch_plan_is_whole(const struct fetch_plan *plan)
 
 static struct island plan_range(const struct fetch_plan *plan, uint64_t part)
 {
-	struct island range = { .from = plan->from + part * plan->part_bytes };
+	struct island range = { .from = part * plan->part_bytes };
 
 	range.end = range.from + plan->part_bytes;
 	if (range.end > plan->size)
@@ -187,7 +192,10 @@ static void plan_measure(struct fetch_server *server,
 void fetch_plan_join(struct fetch_plan *plan, unsigned server)
 {
 	fetch_plan_leave(plan, server);
-	plan->server[server] = (struct fetch_server){ .there = true };
+	plan->server[server] = (struct fetch_server){
+		.there = true,
+		.wrong = plan->server[server].wrong,
+	};
 }
 
 static void plan_give_back(struct fetch_plan *plan, struct fetch_server *server)
@@ -238,28 +246,67 @@ void fetch_plan_look(struct fetch_plan *plan, int64_t now_ns)
 	}
 }
 
-/* --------------------------------------------------------------------- asking */
+/* ----------------------------------------------------------------- put aside */
 
-/* The one that comes first in the file: what is whole from its beginning is what a
- * later run goes on from. */
-static bool plan_free_part(struct fetch_plan *plan, uint64_t *ret_part)
+static bool plan_was_wrong(const struct fetch_server *server, uint64_t part)
 {
-	while (plan->lowest < plan->parts && plan->part[plan->lowest])
-		plan->lowest++;
-	*ret_part = plan->lowest;
-	return plan->lowest < plan->parts;
+	for (unsigned i = 0; i < server->wrong.count; i++)
+		if (server->wrong.part[i] == part)
+			return true;
+	return false;
 }
 
-/* Of what this one owes alone, the part that it would bring last; NULL: none. */
-static const struct fetch_asked *plan_last_of(const struct fetch_plan *plan,
-					      const struct fetch_server *server,
-					      int64_t now_ns,
-					      int64_t *ret_due_ns)
+static bool plan_has_better(const struct fetch_plan *plan)
+{
+	for (unsigned i = 0; i < plan->servers; i++) {
+		const struct fetch_server *server = &plan->server[i];
+
+		if (server->there && !server->silent && !server->wrong.count)
+			return true;
+	}
+	return false;
+}
+
+bool fetch_plan_is_useless(const struct fetch_plan *plan, unsigned server)
+{
+	const struct fetch_server *me = &plan->server[server];
+	uint64_t missing = plan->parts - plan->here;
+
+	for (unsigned i = 0; i < me->wrong.count; i++)
+		missing -= plan->part[me->wrong.part[i]] != PLAN_HERE;
+	return me->wrong.count && !me->asked_count && !missing;
+}
+
+/* --------------------------------------------------------------------- asking */
+
+/* The one that comes first in the file. */
+static bool plan_free_part(struct fetch_plan *plan,
+			   const struct fetch_server *me, uint64_t *ret_part)
+{
+	uint64_t part;
+
+	while (plan->lowest < plan->parts && plan->part[plan->lowest])
+		plan->lowest++;
+	part = plan->lowest;
+	while (part < plan->parts &&
+	       (plan->part[part] || plan_was_wrong(me, part)))
+		part++;
+	*ret_part = part;
+	return part < plan->parts;
+}
+
+/* Of what this one owes alone, the part that it would bring last, and that I may
+ * bring; NULL: none. */
+static const struct fetch_asked *
+plan_last_of(const struct fetch_plan *plan, const struct fetch_server *server,
+	     const struct fetch_server *me, int64_t now_ns, int64_t *ret_due_ns)
 {
 	for (unsigned i = server->asked_count; i-- > 0;) {
 		const struct fetch_asked *asked = &server->asked[i];
 
-		if (asked->given_back || plan->part[asked->part] >= PLAN_COPIES)
+		if (asked->given_back ||
+		    plan->part[asked->part] >= PLAN_COPIES ||
+		    plan_was_wrong(me, asked->part))
 			continue;
 		*ret_due_ns = plan_due_ns(plan, server, i + 1, now_ns);
 		return asked;
@@ -281,7 +328,7 @@ static bool plan_part_again(const struct fetch_plan *plan,
 
 		if (other == me)
 			continue;
-		last = plan_last_of(plan, other, now_ns, &due_ns);
+		last = plan_last_of(plan, other, me, now_ns, &due_ns);
 		if (!last || due_ns <= latest_ns)
 			continue;
 		latest_ns = due_ns;
@@ -299,7 +346,9 @@ bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
 
 	if (!me->there || me->silent || !plan_has_room(plan, me))
 		return false;
-	if (!plan_free_part(plan, &part) &&
+	if (me->wrong.count && plan_has_better(plan))
+		return false;
+	if (!plan_free_part(plan, me, &part) &&
 	    !(plan_is_idle(plan, me) &&
 	      plan_part_again(plan, me, now_ns, &part)))
 		return false;
@@ -335,6 +384,13 @@ static bool plan_find(const struct fetch_plan *plan,
 	return false;
 }
 
+static void plan_forget(struct fetch_server *server, unsigned index)
+{
+	server->asked_count--;
+	memmove(&server->asked[index], &server->asked[index + 1],
+		(server->asked_count - index) * sizeof(server->asked[0]));
+}
+
 enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server,
 				uint64_t offset, uint64_t length,
 				int64_t now_ns)
@@ -346,9 +402,7 @@ enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server,
 	if (!plan_find(plan, from, offset, length, &index))
 		return FETCH_UNASKED;
 	asked = from->asked[index];
-	from->asked_count--;
-	memmove(&from->asked[index], &from->asked[index + 1],
-		(from->asked_count - index) * sizeof(asked));
+	plan_forget(from, index);
 	from->brought += length;
 	from->brought_ns = now_ns;
 	from->silent = false;
@@ -358,4 +412,21 @@ enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server,
 	plan->part[asked.part] = PLAN_HERE;
 	plan->here++;
 	return FETCH_NEW;
+}
+
+bool fetch_plan_wrong(struct fetch_plan *plan, unsigned server, uint64_t offset,
+		      uint64_t length)
+{
+	struct fetch_server *from = &plan->server[server];
+	struct fetch_wrong *wrong = &from->wrong;
+	unsigned index;
+
+	if (!plan_find(plan, from, offset, length, &index) ||
+	    wrong->count == FETCH_WRONG_MOST)
+		return false;
+	if (!plan_was_wrong(from, from->asked[index].part))
+		wrong->part[wrong->count++] = from->asked[index].part;
+	plan_give_back(plan, from);
+	plan_forget(from, index);
+	return true;
 }

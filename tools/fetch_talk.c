@@ -6,20 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fetch_talk.h"
+#include "fetch_inside.h"
+#include "file_hash.h"
+#include "pieces.h"
 #include "tool.h"
 
 enum {
-	FETCH_FILE = 1,		     /* its number in every session */
-	FETCH_PARTS = 2048,	     /* as many, */
-	FETCH_PART_LEAST = 32 << 10, /* but none shorter */
+	FETCH_FILE = 1,	    /* its number in every session */
+	FETCH_PIECES = 256, /* of a message, hashed at once */
+	FETCH_ABORTS_MOST = 3,
 };
 #define FETCH_AGAIN_NS (1 * NOPAL_SECOND)
 #define FETCH_PING_NS  (5 * NOPAL_SECOND) /* of silence */
 #define FETCH_CLOSE_NS                                                         \
 	(300 * NOPAL_MILLISECOND) /* what is under way is for nobody */
 
-static int64_t fetch_now(const struct fetch *fetch)
+int64_t fetch_now(const struct fetch *fetch)
 {
 	return nopal_world_now(fetch->world);
 }
@@ -40,19 +42,23 @@ static struct fetch_one *fetch_find(const struct fetch *fetch, uint64_t id)
 
 static bool fetch_is_there(const struct fetch_one *one)
 {
-	return one->state == FETCH_ASKED || one->state == FETCH_GIVING;
+	return one->state == FETCH_ASKED || one->state == FETCH_OFFERED ||
+	       one->state == FETCH_GIVING;
 }
 
 /* ------------------------------------------------------------------ it goes away */
 
+/* What one gave wrong is said of it to the end. */
 static void fetch_row(const struct fetch *fetch, struct fetch_one *one,
-		      enum table_state state, const char *why)
+		      enum table_state state, const char *why, const char *fix)
 {
+	if (one->wrong)
+		return;
 	one->row->state = state;
 	one->row->took_ns = fetch_now(fetch) - fetch->started_ns;
 	free(one->row->why);
 	one->row->why = why ? strdup(why) : NULL;
-	one->row->fix = NULL;
+	one->row->fix = fix;
 }
 
 /* Nothing is asked of it any more. */
@@ -61,22 +67,24 @@ static void fetch_stop(struct fetch *fetch, struct fetch_one *one,
 {
 	one->state = state;
 	one->offer.type = 0;
-	if (fetch->begun)
+	if (fetch->lister == one)
+		fetch->lister = NULL;
+	if (fetch->known)
 		fetch_plan_leave(&fetch->parts, fetch_index(fetch, one));
 }
 
-static void fetch_leave_out(struct fetch *fetch, struct fetch_one *one,
-			    enum table_state state, const char *why)
+void fetch_leave_out(struct fetch *fetch, struct fetch_one *one,
+		     enum table_state state, const char *why, const char *fix)
 {
 	fetch_stop(fetch, one, FETCH_OUT);
-	fetch_row(fetch, one, state, why);
+	fetch_row(fetch, one, state, why, fix);
 	if (fetch->group && one->id)
 		nopal_destination_remove(fetch->group, one->id, true);
 }
 
 /* ----------------------------------------------------------------- it is asked */
 
-static void fetch_say(struct fetch_one *one, struct transfer_note *note)
+void fetch_say(struct fetch_one *one, struct transfer_note *note)
 {
 	note->file = FETCH_FILE;
 	transfer_say(&one->out, note);
@@ -99,93 +107,95 @@ static void fetch_ask_one(struct fetch *fetch, struct fetch_one *one)
 	}
 }
 
-/* What one brought or left may be for another to ask. */
+/* What one brought or left may be for another to ask, and whom it is chosen from. */
 static void fetch_ask_all(struct fetch *fetch)
 {
+	fetch_choose(fetch);
 	for (unsigned i = 0; fetch->begun && i < fetch->count; i++)
 		fetch_ask_one(fetch, &fetch->ones[i]);
 }
 
-bool fetch_begin(struct fetch *fetch, uint64_t from)
+void fetch_have(struct fetch *fetch, uint64_t index)
 {
-	uint64_t size = fetch->offer.size;
-	uint64_t part = (size - from) / FETCH_PARTS;
+	fetch_plan_have(&fetch->parts, index);
+}
 
-	if (part < FETCH_PART_LEAST)
-		part = FETCH_PART_LEAST;
-	if (!fetch_plan_init(&fetch->parts, from, size,
-			     transfer_part_bytes(fetch->plan, part),
-			     fetch->count))
-		return false;
+void fetch_begin(struct fetch *fetch)
+{
 	fetch->begun = true;
-	for (unsigned i = 0; i < fetch->count; i++)
-		if (fetch->ones[i].state == FETCH_GIVING)
-			fetch_plan_join(&fetch->parts, i);
 	nopal_batch_start(fetch->world);
 	fetch_ask_all(fetch);
 	nopal_batch_stop(fetch->world);
 	if (fetch_plan_is_whole(&fetch->parts))
 		fetch->hooks->whole(fetch->user);
-	return true;
 }
 
 /* --------------------------------------------------------------- what it answers */
 
-static void fetch_join(struct fetch *fetch, struct fetch_one *one)
+void fetch_join(struct fetch *fetch, struct fetch_one *one)
 {
 	one->state = FETCH_GIVING;
-	fetch_row(fetch, one, TABLE_TAKING, NULL);
-	if (!fetch->begun)
-		return;
+	fetch_row(fetch, one, TABLE_TAKING, NULL, NULL);
 	fetch_plan_join(&fetch->parts, fetch_index(fetch, one));
-	fetch_ask_one(fetch, one);
+	if (fetch->begun)
+		fetch_ask_one(fetch, one);
 }
 
-static void fetch_refuse(struct fetch *fetch, struct fetch_one *one,
-			 const struct transfer_note *end)
+static uint64_t fetch_hash(const struct nopal_message *message)
 {
+	struct pieces pieces = { .message = message,
+				 .skip = TRANSFER_DATA_HEADER };
+	struct iovec some[FETCH_PIECES];
+	struct file_hash hash;
+	uint64_t bytes;
+	size_t count;
+
+	file_hash_init(&hash);
+	while ((count = pieces_next(&pieces, some, FETCH_PIECES, &bytes)) > 0)
+		for (size_t i = 0; i < count; i++)
+			file_hash_update(&hash, some[i].iov_base,
+					 some[i].iov_len);
+	return file_hash_value(&hash);
+}
+
+/* It is put aside; or left out, where this was one too many. */
+static void fetch_on_wrong(struct fetch *fetch, struct fetch_one *one,
+			   uint64_t offset, uint64_t length)
+{
+	static const char *const fix =
+		"look at the file there, or its disk, and start `nopal serve` "
+		"again";
 	char why[TRANSFER_TEXT_ROOM];
 
 	snprintf(why, sizeof(why),
-		 "it has another version: %llu bytes, hash %016llx, where the "
-		 "first that answered has %llu, %016llx",
-		 (unsigned long long)end->size, (unsigned long long)end->hash,
-		 (unsigned long long)fetch->offer.size,
-		 (unsigned long long)fetch->hash);
-	fetch_leave_out(fetch, one, TABLE_REFUSED, why);
+		 "what it gave as bytes %llu to %llu is not the file's, and "
+		 "was thrown away",
+		 (unsigned long long)offset,
+		 (unsigned long long)(offset + length - 1));
+	fetch_row(fetch, one, TABLE_FAILED, why, fix);
+	one->wrong = true;
+	if (!fetch_plan_wrong(&fetch->parts, fetch_index(fetch, one), offset,
+			      length))
+		fetch_leave_out(fetch, one, TABLE_FAILED, why, fix);
 }
 
-/* The hash of what it offered. */
-static void fetch_on_end(struct fetch *fetch, struct fetch_one *one,
-			 const struct transfer_note *end)
-{
-	if (one->offer.size != end->size) {
-		fetch_leave_out(fetch, one, TABLE_FAILED,
-				"it offers one file and means another");
-		return;
-	}
-	if (fetch->known &&
-	    (end->size != fetch->offer.size || end->hash != fetch->hash)) {
-		fetch_refuse(fetch, one, end);
-		return;
-	}
-	fetch_join(fetch, one);
-	if (fetch->known)
-		return;
-	fetch->known = true;
-	fetch->offer = one->offer;
-	fetch->hash = end->hash;
-	fetch->hooks->found(fetch->user);
-}
-
-static void fetch_on_data(struct fetch *fetch, struct fetch_one *one,
-			  const struct nopal_message *message, uint64_t offset)
+/* What it was asked for is a block, and compared with its hash before anything is
+ * done with it. */
+static void fetch_on_block(struct fetch *fetch, struct fetch_one *one,
+			   const struct nopal_message *message, uint64_t offset)
 {
 	uint64_t length = nopal_message_length(message) - TRANSFER_DATA_HEADER;
-	enum fetch_came came =
-		fetch_plan_came(&fetch->parts, fetch_index(fetch, one), offset,
-				length, fetch_now(fetch));
+	enum fetch_came came = FETCH_UNASKED;
+	uint64_t index;
 
+	if (file_blocks_find(&fetch->blocks, offset, length, &index)) {
+		if (fetch_hash(message) != fetch->blocks.hashes[index]) {
+			fetch_on_wrong(fetch, one, offset, length);
+			return;
+		}
+		came = fetch_plan_came(&fetch->parts, fetch_index(fetch, one),
+				       offset, length, fetch_now(fetch));
+	}
 	if (came == FETCH_NEW) {
 		one->row->bytes += length;
 		fetch->hooks->part(fetch->user, offset, message);
@@ -193,12 +203,20 @@ static void fetch_on_data(struct fetch *fetch, struct fetch_one *one,
 		one->row->twice_bytes += length;
 	} else {
 		fetch_leave_out(fetch, one, TABLE_FAILED,
-				"it sent what it was not asked for");
+				"it sent what it was not asked for", NULL);
 	}
+}
+
+static void fetch_on_data(struct fetch *fetch, struct fetch_one *one,
+			  const struct nopal_message *message, uint64_t offset)
+{
+	bool was_whole = fetch_plan_is_whole(&fetch->parts);
+
+	fetch_on_block(fetch, one, message, offset);
 	if (fetch->closing)
 		return;
 	fetch_ask_all(fetch);
-	if (came == FETCH_NEW && fetch_plan_is_whole(&fetch->parts))
+	if (!was_whole && fetch_plan_is_whole(&fetch->parts))
 		fetch->hooks->whole(fetch->user);
 }
 
@@ -209,7 +227,7 @@ static void fetch_on_refusal(struct fetch *fetch, struct fetch_one *one,
 		fetch_leave_out(fetch, one,
 				note->type == TRANSFER_ABORT ? TABLE_FAILED
 							     : TABLE_REFUSED,
-				note->text);
+				note->text, NULL);
 	fetch_ask_all(fetch);
 }
 
@@ -224,7 +242,9 @@ static void fetch_on_note(struct fetch *fetch, struct fetch_one *one,
 		one->offer = *note;
 	else if (note->type == TRANSFER_END && one->state == FETCH_ASKED &&
 		 one->offer.type)
-		fetch_on_end(fetch, one, note);
+		fetch_announced(fetch, one, note);
+	else if (note->type == TRANSFER_HASHES)
+		fetch_listed(fetch, one, message, note);
 	else if (note->type == TRANSFER_DATA && one->state == FETCH_GIVING &&
 		 fetch->begun)
 		fetch_on_data(fetch, one, message, note->offset);
@@ -249,8 +269,7 @@ static void fetch_on_received(struct nopal_session *session,
 		fetch_on_note(fetch, one, message, &note);
 		return;
 	}
-	fetch_leave_out(fetch, one, TABLE_FAILED,
-			"the peer speaks no file protocol");
+	fetch_leave_out(fetch, one, TABLE_FAILED, TRANSFER_STRANGER, NULL);
 	fetch_ask_all(fetch);
 }
 
@@ -275,21 +294,38 @@ static enum table_state fetch_row_state(int end)
 	return end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
 }
 
-/* Who refuses the composition will do so the next time, too. */
+/* So does one that does not understand us: `nopal serve` of version 1. */
+static bool fetch_aborts_always(struct fetch_one *one, int end)
+{
+	if (end == NOPAL_ABORTED && one->state == FETCH_ASKED)
+		one->aborts++;
+	return one->aborts == FETCH_ABORTS_MOST;
+}
+
+/* Who refuses the composition, or what it is asked, will do so the next time, too. */
 static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
 			  const struct nopal_destination_info *info)
 {
+	const char *why = info->text, *fix = tool_ended_fix(info->end);
+	enum table_state row = fetch_row_state(info->end);
+	bool out = info->end == NOPAL_REFUSED;
+
 	one->id = 0;
 	one->out = (struct transfer_outbox){ 0 };
 	if (one->state == FETCH_OUT || fetch->closing)
 		return;
-	fetch_stop(fetch, one,
-		   info->end == NOPAL_REFUSED ? FETCH_OUT : FETCH_AWAY);
+	if (info->end == NOPAL_ENDED_WELL)
+		why = "it closed the session";
+	if (fetch_aborts_always(one, info->end)) {
+		out = true;
+		row = TABLE_REFUSED;
+		why = "it aborts the session when it is asked, as another "
+		      "version does";
+		fix = "take the same nopal on both sides, or ask it later";
+	}
+	fetch_stop(fetch, one, out ? FETCH_OUT : FETCH_AWAY);
 	one->again_ns = fetch_now(fetch) + FETCH_AGAIN_NS;
-	fetch_row(fetch, one, fetch_row_state(info->end),
-		  info->end == NOPAL_ENDED_WELL ? "it closed the session"
-						: info->text);
-	one->row->fix = tool_ended_fix(info->end);
+	fetch_row(fetch, one, row, why, fix);
 	fetch_ask_all(fetch);
 }
 
@@ -379,6 +415,12 @@ static void fetch_look_at(struct fetch *fetch, struct fetch_one *one)
 	if (!fetch_is_there(one))
 		return;
 	fetch->alive_ns = now_ns;
+	if (fetch->begun && one->state == FETCH_GIVING &&
+	    fetch_plan_is_useless(&fetch->parts, fetch_index(fetch, one))) {
+		fetch_leave_out(fetch, one, TABLE_FAILED, "it gave it wrong",
+				NULL);
+		return;
+	}
 	if (now_ns - one->heard_ns < FETCH_PING_NS || one->out.count)
 		return;
 	one->heard_ns = now_ns;
@@ -392,7 +434,12 @@ static void fetch_judge(struct fetch *fetch)
 
 	for (unsigned i = 0; i < fetch->count; i++)
 		out += fetch->ones[i].state == FETCH_OUT;
-	if (out == fetch->count)
+	if (out == fetch->count && fetch->known)
+		fetch->hooks->deserted(
+			fetch->user, "no server is left that gives the rest",
+			"what each of them says is above; name another one "
+			"that has the file, too");
+	else if (out == fetch->count)
 		fetch->hooks->deserted(fetch->user, "no server gives it",
 				       "what each of them says is above; names "
 				       "are as they are below the served "
@@ -440,11 +487,11 @@ void fetch_close(struct fetch *fetch)
 
 		if (one->row->state == TABLE_WAITING)
 			fetch_row(fetch, one,
-				  one->state == FETCH_ASKED ? TABLE_WAITING
-							    : TABLE_UNREACHED,
-				  NULL);
+				  fetch_is_there(one) ? TABLE_WAITING
+						      : TABLE_UNREACHED,
+				  NULL, NULL);
 		if (one->state == FETCH_GIVING)
-			fetch_row(fetch, one, TABLE_SHARE, NULL);
+			fetch_row(fetch, one, TABLE_SHARE, NULL, NULL);
 		if (fetch_is_there(one))
 			fetch_say(one, &all);
 	}
@@ -458,4 +505,5 @@ void fetch_close(struct fetch *fetch)
 void fetch_fini(struct fetch *fetch)
 {
 	fetch_plan_fini(&fetch->parts);
+	file_blocks_fini(&fetch->blocks);
 }

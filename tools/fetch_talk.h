@@ -3,15 +3,25 @@
  * fetch_talk.h -- one file from several servers: what is said to each, and who is
  * asked for what.
  *
- *             opened          OFFER, END       DATA: given to who fetches
- *   OPENING ---------> ASKED -----------> GIVING
- *      ^                 |                  |
- *      |  after a while  |  it died         |        no such file, or another one
- *    AWAY <--------------+------------------+-----------------------> OUT
+ *             opened          OFFER, END        its file       DATA: to who fetches
+ *   OPENING ---------> ASKED -----------> OFFERED --------> GIVING
+ *      ^                 |                  |                 |
+ *      |  after a while  |  it died         |                 |   no such file,
+ *    AWAY <--------------+------------------+-----------------+---------> OUT
+ *                                                              or another one
  *
- * The first that answers says which file it is: its size and hash; who has another
- * one is left out.  What was asked of one that goes away is asked of the others, at
- * once; a server that comes, comes back, or was not there at first, is asked like all.
+ * Which file it is, most of them say: a file is known by its hash, that of all its
+ * blocks' hashes (file_blocks.h).  What more than half of the servers announce is
+ * taken at once; else what most of those announce that have answered a second after
+ * the first did, and of as many that which came first.  The list of hashes comes from
+ * one that announced their hash, and is compared with it: who gives another is left
+ * out, and what remains is counted again.  Then those that announced another hash are
+ * left out, before any of them was asked for a byte.
+ *
+ * Each part that comes is one block, and is compared with its hash.  A server that gave
+ * other bytes is put aside (fetch_plan.h), and its row says so.  What was asked of one
+ * that goes away is asked of the others, at once; a server that comes, comes back, or
+ * was not there at first, is asked like all.
  *
  * Nothing here knows a loop or a disk: who fetches calls fetch_tick() every
  * FETCH_TICK_NS, and keeps what it is given.
@@ -20,6 +30,7 @@
 #define NOPAL_FETCH_TALK_H
 
 #include "fetch_plan.h"
+#include "file_blocks.h"
 #include "microprotocol.h"
 #include "send_table.h"
 #include "transfer.h"
@@ -32,6 +43,7 @@ enum fetch_state {
 	FETCH_AWAY, /* to be tried, or to be tried again */
 	FETCH_OPENING,
 	FETCH_ASKED,
+	FETCH_OFFERED,
 	FETCH_GIVING,
 	FETCH_OUT, /* for good: its row says why */
 };
@@ -43,15 +55,20 @@ struct fetch_one {
 	enum fetch_state state;
 	struct transfer_outbox out;
 	struct transfer_note offer; /* of type OFFER, once it came */
+	uint64_t hash;		    /* that it announced */
+	unsigned turn;		    /* in which it did */
+	unsigned aborts;	    /* while it was asked, one after another */
+	bool wrong;		    /* what it gave, once: its row is written */
 	int64_t again_ns, heard_ns;
 };
 
 /* What who fetches is told. */
 struct fetch_hooks {
-	/* It is known which file it is: fetch->offer, fetch->hash.  fetch_begin()
-	 * then asks for it, now or later. */
+	/* It is known which file it is: fetch->offer, fetch->hash, fetch->blocks.
+	 * What of it is here is told by fetch_have(); fetch_begin() then asks for
+	 * the rest, now or later. */
 	void (*found)(void *user);
-	/* What was not here before. */
+	/* A block that was not here before; it is the file's. */
 	void (*part)(void *user, uint64_t offset,
 		     const struct nopal_message *message);
 	/* All of it is here. */
@@ -72,21 +89,27 @@ struct fetch {
 	int64_t wait_ns; /* so long nobody need be there */
 	const struct fetch_hooks *hooks;
 	void *user;
+	bool given; /* `hash` is: the file with this one is wanted, and no other */
+	uint64_t hash;
 	/* its own */
 	struct nopal_session *group; /* NULL before and after its life */
 	unsigned destination;	     /* a property */
 	bool known, begun, closing;
 	struct transfer_note offer;
-	uint64_t hash;
+	struct fetch_one *lister;  /* who is asked for the list; NULL: nobody */
+	struct file_blocks blocks; /* what came of it */
+	unsigned turns;		   /* so many have answered */
 	struct fetch_plan parts;
-	int64_t started_ns, alive_ns, closing_ns;
+	int64_t started_ns, alive_ns, closing_ns, answered_ns, listed_ns;
 };
 
 /* Servers are there, with their addresses and rows.  False: no memory. */
 bool fetch_open(struct fetch *fetch);
 void fetch_tick(struct fetch *fetch);
-/* Asks for all from this offset on.  False: no memory. */
-bool fetch_begin(struct fetch *fetch, uint64_t from);
+/* Once it was found: this block is here, and it is the file's. */
+void fetch_have(struct fetch *fetch, uint64_t index);
+/* Asks for all that is not here. */
+void fetch_begin(struct fetch *fetch);
 /* Says to all that no more is wanted, and lets them go. */
 void fetch_close(struct fetch *fetch);
 /* When the world has ended. */

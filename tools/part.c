@@ -397,9 +397,11 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces,
 	    (part->started && offset < part->whole))
 		return part_wrong(why, part->name,
 				  "bytes that are not its own");
-	if (part->by_blocks)
+	if (part->by_blocks) {
+		part->written += length;
 		return pieces_write(part->fd, pieces, count, offset) ||
 		       part_failed(why, part->name, errno);
+	}
 	if (!part->started)
 		return part_write_early(part, offset, pieces, count, length,
 					why);
@@ -491,18 +493,23 @@ static void *part_run(void *user)
 		part->job_error = part_run_commit(part);
 	else if (fdatasync(part->fd))
 		part->job_error = -errno;
-	else
+	else if (!part->by_blocks)
 		part->job_error = part_write_state(part, part->job_offset);
 	if (write(part->done_fd, &one, sizeof(one)) != (ssize_t)sizeof(one))
 		part->job_error = -EIO;
 	return NULL;
 }
 
+static uint64_t part_progress(const struct part *part)
+{
+	return part->by_blocks ? part->written : part->whole;
+}
+
 static void part_begin(struct part *part, enum part_job job)
 {
 	part->job = job;
 	part->job_error = 0;
-	part->job_offset = part->whole;
+	part->job_offset = part_progress(part);
 	if (pthread_create(&part->thread, NULL, part_run, part) == 0)
 		return;
 	part_run(part); /* no thread: then here */
@@ -512,7 +519,7 @@ static void part_begin(struct part *part, enum part_job job)
 bool part_wants_save(const struct part *part)
 {
 	return part->job == PART_NO_JOB && !part->here &&
-	       part->whole - part->saved >= PART_SAVE_BYTES;
+	       part_progress(part) - part->saved >= PART_SAVE_BYTES;
 }
 
 void part_save(struct part *part)

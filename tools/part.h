@@ -77,7 +77,7 @@ size_t part_ranges(const struct part *part,
 /* Both work in a thread; part_fd gets readable when it is done, and then
  * part_finish is called.  One at a time. */
 bool part_wants_save(const struct part *part);
-void part_save(struct part *part);   /* sync, and note how far */
+void part_save(struct part *part);   /* sync, and note how far, but of blocks */
 void part_commit(struct part *part); /* sync, rename, sync the folder */
 int part_fd(const struct part *part);
 bool part_is_busy(const struct part *part);

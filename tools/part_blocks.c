@@ -4,8 +4,8 @@
  * known.
  *
  * Whatever an earlier run left, and whatever became of it since: a block is here when
- * its hash is the file's, and no note of an earlier run is believed.  So nothing is
- * synced on the way, and a beginning of another version lends what is the same in it.
+ * its hash is the file's, and no note of an earlier run is believed.  So a beginning of
+ * another version lends what is the same in it.
  */
 #include <errno.h>
 #include <unistd.h>

@@ -25,16 +25,17 @@ struct part {
 		state_name[TRANSFER_TEXT_ROOM], new_name[TRANSFER_TEXT_ROOM];
 	uint64_t id, size;
 	int64_t mtime_ns;
-	int fd;		/* the part, or while `existing` the final file */
-	bool existing;	/* the final file is here, of the same size */
-	bool here;	/* ... and is the same */
-	bool ours;	/* the part is open and locked */
-	bool started;	/* part_start was well */
-	bool by_blocks; /* ... that of blocks: nothing is hashed any more */
-	bool committed; /* it has its own name now */
-	uint64_t found; /* bytes that may be kept */
-	uint64_t whole; /* bytes from the start, all hashed */
-	uint64_t saved;
+	int fd;		  /* the part, or while `existing` the final file */
+	bool existing;	  /* the final file is here, of the same size */
+	bool here;	  /* ... and is the same */
+	bool ours;	  /* the part is open and locked */
+	bool started;	  /* part_start was well */
+	bool by_blocks;	  /* ... that of blocks: nothing is hashed any more */
+	bool committed;	  /* it has its own name now */
+	uint64_t found;	  /* bytes that may be kept */
+	uint64_t whole;	  /* bytes from the start, all hashed */
+	uint64_t written; /* by blocks */
+	uint64_t saved;	  /* of either */
 	struct file_hash hash;
 	struct islands islands; /* beyond `whole` */
 	enum part_job job;

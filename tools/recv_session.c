@@ -360,6 +360,8 @@ static void recv_on_note(struct incoming *incoming,
 	case TRANSFER_HELD:
 	case TRANSFER_ASK:
 	case TRANSFER_WANT:
+	case TRANSFER_LIST:
+	case TRANSFER_HASHES:
 		break;
 	}
 }
@@ -423,8 +425,7 @@ static void recv_on_received(struct nopal_session *session,
 	if (transfer_received(message, &note))
 		recv_on_note(incoming, message, &note);
 	else
-		nopal_session_abort(session,
-				    "the peer speaks no file protocol");
+		nopal_session_abort(session, TRANSFER_STRANGER);
 }
 
 static void recv_on_writable(struct nopal_session *session, void *user)

@@ -300,8 +300,7 @@ static void send_on_received(struct nopal_session *session,
 	struct transfer_note note;
 
 	if (!transfer_received(message, &note)) {
-		nopal_session_abort(session,
-				    "the peer speaks no file protocol");
+		nopal_session_abort(session, TRANSFER_STRANGER);
 		return;
 	}
 	sender->heard_ns = send_now(sender);

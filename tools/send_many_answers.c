@@ -100,7 +100,7 @@ static void many_on_received(struct nopal_session *session,
 		many_on_note(many, one, message, &note);
 		return;
 	}
-	many_over(many, one, TABLE_FAILED, "the peer speaks no file protocol");
+	many_over(many, one, TABLE_FAILED, TRANSFER_STRANGER);
 	nopal_destination_remove(many->group, one->id, true);
 	many_go_on(many);
 }

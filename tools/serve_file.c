@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve_file.c -- files below a folder that are served, and their hashes.
+ * serve_file.c -- files below a folder that are served, and the hashes of their blocks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,8 @@
 
 #include "serve_file.h"
 
-enum { SERVE_FILES_MOST = 256 }; /* hashes that are kept of files nobody has */
+/* Lists of hashes that are kept though nobody has the file, and hashes in them. */
+enum { SERVE_FILES_MOST = 256, SERVE_HASHES_MOST = 8 << 20 };
 #define SERVE_NS_PER_S INT64_C(1000000000)
 
 /* -------------------------------------------------------------------- looking up */
@@ -103,6 +104,7 @@ static void serve_file_free(struct serve_files *files, struct serve_file *file)
 	*at = file->next;
 	files->count--;
 	source_close(&file->source);
+	file_blocks_fini(&file->blocks);
 	free(file);
 }
 
@@ -110,11 +112,15 @@ static void serve_file_free(struct serve_files *files, struct serve_file *file)
 static void serve_file_forget(struct serve_files *files)
 {
 	struct serve_file *oldest = NULL;
+	uint64_t hashes = 0;
 
-	for (struct serve_file *at = files->list; at; at = at->next)
+	for (struct serve_file *at = files->list; at; at = at->next) {
+		hashes += at->blocks.known;
 		if (!at->users)
 			oldest = at;
-	if (oldest && files->count > SERVE_FILES_MOST)
+	}
+	if (oldest &&
+	    (files->count > SERVE_FILES_MOST || hashes > SERVE_HASHES_MOST))
 		serve_file_free(files, oldest);
 }
 
@@ -138,12 +144,22 @@ static struct serve_file *serve_file_add(struct serve_files *files,
 	file->mtime_ns = like->mtime_ns;
 	file->ctime_ns = like->ctime_ns;
 	file->size = like->size;
+	file_blocks_init(&file->blocks, like->size);
 	file->state = SERVE_FILE_NEW;
 	file->users = 0;
 	file->next = files->list;
 	files->list = file;
 	files->count++;
 	return file;
+}
+
+static bool serve_file_fits(const struct source *source, char *why)
+{
+	if (file_blocks_fit(source->size))
+		return true;
+	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: it is longer than 2 TiB",
+		 source->name);
+	return false;
 }
 
 struct serve_file *serve_file_open(struct serve_files *files, const char *name,
@@ -154,7 +170,8 @@ struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 
 	if (fd < 0)
 		return NULL;
-	if (!source_take(ret_source, fd, name, why)) {
+	if (!source_take(ret_source, fd, name, why) ||
+	    !serve_file_fits(ret_source, why)) {
 		source_close(ret_source);
 		return NULL;
 	}
@@ -182,23 +199,43 @@ void serve_file_close(struct serve_files *files, struct serve_file *file)
 
 /* ---------------------------------------------------------------------- reading */
 
-static void serve_file_read(struct serve_file *file)
+static bool serve_file_read_block(struct serve_file *file)
 {
-	static uint8_t bytes[TRANSFER_STEP_BYTES];
+	static uint8_t bytes[FILE_BLOCK_MOST];
+	struct file_blocks *blocks = &file->blocks;
+	struct island range = file_blocks_range(blocks, blocks->known);
 	struct source *source = &file->source;
 	size_t length;
 
+	file_hash_init(&source->hash);
+	while (source->offset < range.end)
+		if (!source_read(source, bytes,
+				 (size_t)(range.end - source->offset), &length,
+				 file->why))
+			return false;
+	if (file_blocks_add(blocks, source_hash(source)))
+		return true;
+	snprintf(file->why, sizeof(file->why), "the server: out of memory");
+	return false;
+}
+
+static void serve_file_read(struct serve_file *file)
+{
+	struct file_blocks *blocks = &file->blocks;
+	struct source *source = &file->source;
+	uint64_t end = source->offset + TRANSFER_STEP_BYTES;
+
 	file->state = SERVE_FILE_FAILED; /* until it is known to be well */
-	if (source->offset < source->size &&
-	    !source_read(source, bytes, sizeof(bytes), &length, file->why))
-		return;
+	while (!file_blocks_are_known(blocks) && source->offset < end)
+		if (!serve_file_read_block(file))
+			return;
 	if (!source_is_same(source, file->why))
 		return;
 	file->state = SERVE_FILE_NEW;
-	if (source->offset < source->size)
+	if (!file_blocks_are_known(blocks))
 		return;
 	file->state = SERVE_FILE_KNOWN;
-	file->hash = source_hash(source);
+	file->hash = file_blocks_root(blocks);
 	source_close(source);
 }
 

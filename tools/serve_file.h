@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve_file.h -- files below a folder that are served, and their hashes, each of
- * which is taken once.
+ * serve_file.h -- files below a folder that are served, and the hashes of their
+ * blocks, each of which is taken once.
  *
  *   serve_file_open --> NEW --serve_file_step...--> KNOWN
  *                                             \--> FAILED
@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include "file_blocks.h"
 #include "source.h"
 
 enum serve_file_state { SERVE_FILE_NEW, SERVE_FILE_KNOWN, SERVE_FILE_FAILED };
@@ -27,8 +28,9 @@ struct serve_file {
 	uint64_t size;
 	enum serve_file_state state;
 	unsigned users;
-	struct source source; /* while it is new */
-	uint64_t hash;
+	struct source source;	   /* while it is new */
+	struct file_blocks blocks; /* all known when it is */
+	uint64_t hash;		   /* their root */
 	char why[TRANSFER_TEXT_ROOM];
 };
 

@@ -2,6 +2,7 @@
 /*
  * serve_session.c -- the sessions of `nopal serve`.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct serve_session {
 	struct serve_file *file; /* NULL: none */
 	char name[TRANSFER_TEXT_ROOM];
 	bool offered;
+	struct transfer_note list;	  /* its size 0: none is asked for */
 	struct island wants[SERVE_WANTS]; /* a ring */
 	unsigned first, count;
 	uint64_t bytes;
@@ -44,6 +46,7 @@ static void serve_drop(struct serve_session *to)
 {
 	to->count = 0;
 	to->offered = false;
+	to->list.size = 0;
 	if (!to->file)
 		return;
 	feed_close(&to->feed);
@@ -82,8 +85,21 @@ static void serve_answer(struct serve_session *to)
 				       .size = to->file->size,
 				       .hash = to->file->hash };
 	transfer_say(&to->out, &note);
-	snprintf(note.text, sizeof(note.text), "%.200s: asked for", to->name);
+	snprintf(note.text, sizeof(note.text),
+		 "%.200s: asked for, hash %016llx", to->name,
+		 (unsigned long long)to->file->hash);
 	serve_say(to, note.text);
+}
+
+static void serve_refuse_version(struct serve_session *to, unsigned version)
+{
+	char why[TRANSFER_TEXT_ROOM];
+
+	snprintf(why, sizeof(why),
+		 "`nopal serve` here speaks version %d of this talk, and was "
+		 "asked in version %u (fix: take the same nopal on both sides)",
+		 TRANSFER_ASK_VERSION, version);
+	serve_refuse(to, why);
 }
 
 static void serve_on_ask(struct serve_session *to,
@@ -96,6 +112,10 @@ static void serve_on_ask(struct serve_session *to,
 	to->bytes = 0;
 	to->feed.file = note->file;
 	to->feed.offset = to->feed.end = 0;
+	if (note->version != TRANSFER_ASK_VERSION) {
+		serve_refuse_version(to, note->version);
+		return;
+	}
 	snprintf(to->name, sizeof(to->name), "%s", note->text);
 	to->file = serve_file_open(&serve->files, note->text, &to->feed.source,
 				   why);
@@ -154,11 +174,28 @@ static bool serve_next(struct serve_session *to)
 	return true;
 }
 
+/* The list that is asked for, where the session takes it now. */
+static void serve_list(struct serve_session *to)
+{
+	int error;
+
+	if (!to->list.size || !to->out.session)
+		return;
+	error = transfer_send_hashes(to->out.session, &to->list,
+				     to->file->blocks.hashes + to->list.offset);
+	if (error == -EAGAIN || error == -EPIPE)
+		return;
+	to->list.size = 0;
+	if (error)
+		nopal_session_abort(to->out.session, strerror(-error));
+}
+
 static void serve_pump(struct serve_session *to)
 {
 	enum feed_stop stop = FEED_ALL;
 	int64_t wait_ns;
 
+	serve_list(to);
 	while (stop == FEED_ALL && transfer_flush(&to->out) && to->file &&
 	       serve_next(to)) {
 		stop = feed_pump(&to->feed, &to->out.session, 0, &wait_ns);
@@ -178,7 +215,7 @@ static void serve_on_want(struct serve_session *to,
 	if (!to->offered)
 		return;
 	if (want.end > to->file->size || want.end < want.from ||
-	    note->size > transfer_chunk_bytes(to->serve->plan) ||
+	    note->size > to->file->blocks.block_bytes ||
 	    to->count == SERVE_WANTS) {
 		nopal_session_abort(to->out.session,
 				    "it wants what there is not");
@@ -186,6 +223,21 @@ static void serve_on_want(struct serve_session *to,
 	}
 	to->wants[(to->first + to->count) % SERVE_WANTS] = want;
 	to->count++;
+	serve_pump(to);
+}
+
+static void serve_on_list(struct serve_session *to,
+			  const struct transfer_note *note)
+{
+	if (!to->offered)
+		return;
+	if (to->list.size || note->offset > to->file->blocks.count ||
+	    note->size > to->file->blocks.count - note->offset) {
+		nopal_session_abort(to->out.session,
+				    "it wants hashes that there are not");
+		return;
+	}
+	to->list = *note;
 	serve_pump(to);
 }
 
@@ -242,14 +294,15 @@ static void serve_on_received(struct nopal_session *session,
 		return;
 	to->heard_ns = serve_now(to);
 	if (!transfer_received(message, &note))
-		nopal_session_abort(session,
-				    "the peer speaks no file protocol");
+		nopal_session_abort(session, TRANSFER_STRANGER);
 	else if (note.type == TRANSFER_ASK)
 		serve_on_ask(to, &note);
 	else if (note.file != to->feed.file)
 		return;
 	else if (note.type == TRANSFER_WANT)
 		serve_on_want(to, &note);
+	else if (note.type == TRANSFER_LIST)
+		serve_on_list(to, &note);
 	else if (note.type == TRANSFER_RESULT)
 		serve_on_result(to);
 }

@@ -2,8 +2,8 @@
 /*
  * serve_session.h -- the sessions of `nopal serve`: to each, what it wants.
  *
- *   IDLE --ASK--> READING --OFFER, END--> GIVING --WANT...--> DATA...
- *     ^              |                       |
+ *   IDLE --ASK--> READING --OFFER, END--> GIVING --LIST---> HASHES
+ *     ^              |                       |   \--WANT...--> DATA...
  *     +--------------+--ANSWER: no-----------+--RESULT: it has all
  *
  * Parts leave in the order in which they were wanted, as the session takes them.

@@ -4,6 +4,8 @@
  * and what a name may be.  What arrives is hostile until it was decoded: one cursor,
  * canonical form only, nothing read twice.
  */
+#include <endian.h>
+#include <errno.h>
 #include <string.h>
 
 #include "microprotocol.h"
@@ -113,9 +115,11 @@ static void transfer_decode_answer(struct cursor *cursor,
 static void transfer_decode_ask(struct cursor *cursor,
 				struct transfer_note *note)
 {
-	if (cursor_number(cursor, 1) != TRANSFER_VERSION)
-		cursor->bad = true;
-	cursor_text(cursor, note->text);
+	note->version = (uint8_t)cursor_number(cursor, 1);
+	if (note->version == TRANSFER_ASK_VERSION)
+		cursor_text(cursor, note->text);
+	else
+		cursor->at = cursor->end;
 }
 
 static void transfer_decode_want(struct cursor *cursor,
@@ -124,6 +128,15 @@ static void transfer_decode_want(struct cursor *cursor,
 	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
 	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
 	if (note->size < 1 || note->size > TRANSFER_CHUNK_BYTES)
+		cursor->bad = true;
+}
+
+static void transfer_decode_list(struct cursor *cursor,
+				 struct transfer_note *note)
+{
+	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	if (note->size < 1 || note->size > TRANSFER_HASHES_MOST)
 		cursor->bad = true;
 }
 
@@ -139,6 +152,7 @@ static void transfer_decode_rest(struct cursor *cursor,
 		break;
 	case TRANSFER_START:
 	case TRANSFER_DATA:
+	case TRANSFER_HASHES:
 		note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
 		break;
 	case TRANSFER_END:
@@ -158,6 +172,9 @@ static void transfer_decode_rest(struct cursor *cursor,
 	case TRANSFER_WANT:
 		transfer_decode_want(cursor, note);
 		break;
+	case TRANSFER_LIST:
+		transfer_decode_list(cursor, note);
+		break;
 	case TRANSFER_PING:
 	case TRANSFER_SHARE:
 	case TRANSFER_HELD:
@@ -167,9 +184,11 @@ static void transfer_decode_rest(struct cursor *cursor,
 	}
 }
 
-static bool transfer_is_long(const struct transfer_note *note)
+/* There is more behind what is looked at here. */
+static bool transfer_is_long(enum transfer_type type)
 {
-	return note->type == TRANSFER_DATA || note->type == TRANSFER_HELD;
+	return type == TRANSFER_DATA || type == TRANSFER_HELD ||
+	       type == TRANSFER_HASHES;
 }
 
 bool transfer_decode(const uint8_t *bytes, size_t length,
@@ -182,7 +201,8 @@ bool transfer_decode(const uint8_t *bytes, size_t length,
 		(enum transfer_type)cursor_number(&cursor, TRANSFER_TYPE_BYTES);
 	note.file = (uint32_t)cursor_number(&cursor, TRANSFER_FILE_BYTES);
 	transfer_decode_rest(&cursor, &note);
-	if (cursor.bad || (cursor.at != cursor.end && !transfer_is_long(&note)))
+	if (cursor.bad ||
+	    (cursor.at != cursor.end && !transfer_is_long(note.type)))
 		return false;
 	*ret_note = note;
 	return true;
@@ -216,6 +236,7 @@ size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
 		break;
 	case TRANSFER_START:
 	case TRANSFER_DATA:
+	case TRANSFER_HASHES:
 		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
 		break;
 	case TRANSFER_END:
@@ -230,10 +251,11 @@ size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
 		cursor_put_text(&at, note->text);
 		break;
 	case TRANSFER_ASK:
-		cursor_put(&at, TRANSFER_VERSION, 1);
+		cursor_put(&at, TRANSFER_ASK_VERSION, 1);
 		cursor_put_text(&at, note->text);
 		break;
 	case TRANSFER_WANT:
+	case TRANSFER_LIST:
 		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
 		cursor_put(&at, note->size, TRANSFER_NUMBER_BYTES);
 		break;
@@ -287,8 +309,9 @@ bool transfer_received(const struct nopal_message *message,
 		      1]; /* one more shows what is too long */
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
 
-	if (length > 0 && bytes[0] != TRANSFER_DATA &&
-	    bytes[0] != TRANSFER_HELD && length == sizeof(bytes))
+	/* an ASK of another version may be as long as it likes */
+	if (length == sizeof(bytes) && bytes[0] != TRANSFER_ASK &&
+	    !transfer_is_long((enum transfer_type)bytes[0]))
 		return false;
 	return transfer_decode(bytes, length, ret_note);
 }
@@ -362,6 +385,44 @@ bool transfer_held(const struct nopal_message *message, uint64_t size,
 	return transfer_decode_held(bytes, length, size, ret_ranges, ret_count);
 }
 
+/* ------------------------------------------------------------------ hashes */
+
+int transfer_send_hashes(struct nopal_session *session,
+			 const struct transfer_note *list,
+			 const uint64_t *hashes)
+{
+	const struct transfer_note note = { .type = TRANSFER_HASHES,
+					    .file = list->file,
+					    .offset = list->offset };
+	uint32_t length = TRANSFER_DATA_HEADER +
+			  (uint32_t)list->size * TRANSFER_NUMBER_BYTES;
+	struct nopal_buffer *buffer = nopal_buffer_new(length);
+	uint8_t *at;
+	int error;
+
+	if (!buffer)
+		return -ENOMEM;
+	at = nopal_buffer_bytes(buffer);
+	at += transfer_encode(&note, at);
+	for (uint64_t i = 0; i < list->size; i++)
+		cursor_put(&at, hashes[i], TRANSFER_NUMBER_BYTES);
+	error = nopal_send_buffer(session, buffer, 0, length, 0);
+	nopal_buffer_free(buffer);
+	return error;
+}
+
+size_t transfer_hashes(const struct nopal_message *message, size_t first,
+		       uint64_t *ret_hashes, size_t room)
+{
+	size_t length = nopal_message_copy(
+		message, TRANSFER_DATA_HEADER + first * TRANSFER_NUMBER_BYTES,
+		ret_hashes, room * TRANSFER_NUMBER_BYTES);
+
+	for (size_t i = 0; i < length / TRANSFER_NUMBER_BYTES; i++)
+		ret_hashes[i] = be64toh(ret_hashes[i]);
+	return length / TRANSFER_NUMBER_BYTES;
+}
+
 /* ------------------------------------------------------------------- names */
 
 const char *transfer_name_refused(const char *name)
@@ -432,17 +493,10 @@ uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns)
 
 uint32_t transfer_chunk_bytes(const struct nopal_plan *plan)
 {
-	return transfer_part_bytes(plan, TRANSFER_CHUNK_BYTES);
-}
-
-uint32_t transfer_part_bytes(const struct nopal_plan *plan, uint64_t most)
-{
 	uint64_t limit = nopal_plan_message_limit(plan);
 	uint32_t body = nopal_plan_body_bytes(plan);
 	uint64_t longest = TRANSFER_CHUNK_BYTES;
 
-	if (most < longest)
-		longest = most;
 	if (limit < longest)
 		longest = limit;
 	if (body > 0 && longest > body)
@@ -484,13 +538,20 @@ bool transfer_plan_fits(const struct nopal_plan *plan)
 
 bool transfer_plan_fits_many(const struct nopal_plan *plan)
 {
-	if (nopal_plan_provides(plan, "fan_out"))
+	const char *refused = NULL;
+
+	if (!nopal_plan_provides(plan, "fan_out"))
+		refused = "speaks to one, and a file is fetched from many";
+	else if (nopal_plan_message_limit(plan) <
+		 TRANSFER_CHUNK_BYTES + TRANSFER_DATA_HEADER)
+		refused = "takes only messages that are shorter than a part "
+			  "of a long file";
+	if (!refused)
 		return transfer_plan_fits(plan);
 	fprintf(stderr,
-		"error: config %s speaks to one, and a file is fetched from "
-		"many\n"
-		"  fix: take -c fetch, or one with a layer per_destination and "
-		"fan_out\n",
-		nopal_plan_name(plan));
+		"error: config %s %s\n"
+		"  fix: take -c fetch, or one with a layer per_destination, "
+		"fan_out and messages of 257 KiB\n",
+		nopal_plan_name(plan), refused);
 	return false;
 }

@@ -18,6 +18,8 @@
  *   HELD    what is on disk here of it: ranges, begin 8 and end 8 each
  *   ASK     version 1, name (2 + bytes): is it there?
  *   WANT    offset 8, size 8: these bytes, in one DATA
+ *   LIST    first 8, count 8: these hashes of its blocks, in one HASHES
+ *   HASHES  first 8, hashes 8 each to the end of the message
  *
  *   sender  OFFER ---------> is it here, or begun?
  *                  <-------- ANSWER
@@ -31,13 +33,19 @@
  *
  *   who fetches  ASK -------> is there such a file?  (reads it once for its hash)
  *           <-------- OFFER, END: its size, its hash; or ANSWER: no, and why
+ *           LIST... -------->    (one of those that announce the same)
+ *           <-------- HASHES...
  *           WANT... -------->
  *           <-------- DATA...
  *           RESULT ---------> that was all
  *
  * DATA notes carry offsets: a composition must be reliable, and need not be
- * ordered.  Hashes are those of file_hash.h.  The name is a name, never a path.  The id is the hash of name, size
- * and time: it says whether a half-done file is the same one.
+ * ordered.  Hashes are those of file_hash.h; to who fetches, the hash of a file is the
+ * root of file_blocks.h, and each WANT is one of its blocks.  The name is a name, never
+ * a path.  The id is the hash of name, size and time: it says whether a half-done file
+ * is the same one.
+ *
+ * Who asks in another version of ASK is answered: no, and which version is spoken.
  */
 #ifndef NOPAL_TRANSFER_H
 #define NOPAL_TRANSFER_H
@@ -47,6 +55,7 @@
 
 enum {
 	TRANSFER_VERSION = 1,
+	TRANSFER_ASK_VERSION = 2,    /* 1 had no LIST */
 	TRANSFER_TEXT_LONGEST = 255, /* names (NAME_MAX) and reasons */
 	TRANSFER_TEXT_ROOM = TRANSFER_TEXT_LONGEST + 1,
 	TRANSFER_DATA_HEADER = 13,
@@ -55,6 +64,7 @@ enum {
 		256 << 10, /* of a DATA note, where the plan takes it */
 	TRANSFER_OUTBOX_NOTES = 8,
 	TRANSFER_RANGES_MOST = ISLANDS_MOST + 1, /* and the beginning */
+	TRANSFER_HASHES_MOST = 4096,		 /* of a HASHES note */
 	TRANSFER_STEP_BYTES =
 		4 << 20, /* hashed at a time, so that the loop lives */
 };
@@ -76,6 +86,8 @@ enum transfer_type {
 	TRANSFER_HELD,
 	TRANSFER_ASK,
 	TRANSFER_WANT,
+	TRANSFER_LIST,
+	TRANSFER_HASHES,
 };
 
 enum transfer_verdict {
@@ -87,6 +99,7 @@ enum transfer_verdict {
 struct transfer_note {
 	enum transfer_type type;
 	enum transfer_verdict verdict;
+	uint8_t version; /* of an ASK that came */
 	uint32_t file;
 	uint64_t id, size, offset, hash;
 	int64_t mtime_ns;
@@ -96,8 +109,8 @@ struct transfer_note {
 /* Returns the length; of DATA, that of its header.  `bytes` has room for
  * TRANSFER_NOTE_LONGEST.  A longer text is cut. */
 size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes);
-/* False: not canonical.  Of DATA and HELD, what follows the header is not looked
- * at. */
+/* False: not canonical.  Of DATA, HELD and HASHES, what follows the header is not
+ * looked at; of an ASK of another version, what follows that. */
 bool transfer_decode(const uint8_t *bytes, size_t length,
 		     struct transfer_note *ret_note);
 
@@ -109,10 +122,8 @@ const char *transfer_path_refused(const char *path);
 const char *transfer_path_next(const char **path,
 			       char ret_name[TRANSFER_TEXT_ROOM]);
 uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns);
-/* Bytes of file in a DATA note that fills its datagrams: the longest; or of one
- * that has at most so many bytes, where that is a datagram. */
+/* Bytes of file in the longest DATA note that fills its datagrams. */
 uint32_t transfer_chunk_bytes(const struct nopal_plan *plan);
-uint32_t transfer_part_bytes(const struct nopal_plan *plan, uint64_t most);
 /* Do the two sides of a session of this plan tell each other when it begins and ends?
  * Else it is open at once, and who is done aborts it: that is told, once. */
 bool transfer_plan_tells(const struct nopal_plan *plan);
@@ -121,6 +132,8 @@ bool transfer_plan_tells(const struct nopal_plan *plan);
 bool transfer_is_alone(const struct nopal_session *session,
 		       const struct nopal_plan *plan, int64_t offered_for_ns);
 #define TRANSFER_ALONE "no answer to the offer"
+/* Said to a peer whose message is no note of ours. */
+#define TRANSFER_STRANGER "the peer speaks no file protocol"
 /* Is a session of this plan fit for files?  False: it was said why not. */
 bool transfer_plan_fits(const struct nopal_plan *plan);
 /* And for one file from several?  The same. */
@@ -147,5 +160,12 @@ bool transfer_send_held(struct nopal_session *session, uint32_t file,
 bool transfer_held(const struct nopal_message *message, uint64_t size,
 		   struct island ret_ranges[TRANSFER_RANGES_MOST],
 		   size_t *ret_count);
+/* What a LIST asked for, from the hash of its first on.  Not 0: as nopal_send. */
+int transfer_send_hashes(struct nopal_session *session,
+			 const struct transfer_note *list,
+			 const uint64_t *hashes);
+/* Hashes of a HASHES message, from this one of them on; how many there were. */
+size_t transfer_hashes(const struct nopal_message *message, size_t first,
+		       uint64_t *ret_hashes, size_t room);
 
 #endif

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 
 #include "fetch_talk.h"
+#include "file_hash.h"
 #include "serve_session.h"
 
 enum { SERVERS = 3, PORT = 9000, SIZE = 6000000 };
@@ -50,6 +51,7 @@ static struct place {
 	int64_t now_ns, whole_ns;
 	unsigned found, deserted, closed;
 	char why[64];
+	void (*at_found)(void); /* or NULL */
 } place;
 
 /* ------------------------------------------------------------------- what is told */
@@ -70,7 +72,9 @@ static inline void on_found(void *user)
 {
 	(void)user;
 	place.found++;
-	assert_true(fetch_begin(&place.fetch, 0));
+	if (place.at_found)
+		place.at_found();
+	fetch_begin(&place.fetch);
 }
 
 static inline void on_part(void *user, uint64_t offset,
@@ -246,6 +250,34 @@ static inline void write_file(const char *folder, const uint8_t *from)
 	assert_non_null(file);
 	assert_int_equal(fwrite(from, 1, SIZE, file), SIZE);
 	fclose(file);
+}
+
+/* Of these SIZE bytes. */
+static inline void list_of(const uint8_t *from, struct file_blocks *ret_blocks)
+{
+	file_blocks_init(ret_blocks, SIZE);
+	while (!file_blocks_are_known(ret_blocks)) {
+		struct island range =
+			file_blocks_range(ret_blocks, ret_blocks->known);
+		struct file_hash hash;
+
+		file_hash_init(&hash);
+		file_hash_update(&hash, from + range.from,
+				 (size_t)(range.end - range.from));
+		assert_true(
+			file_blocks_add(ret_blocks, file_hash_value(&hash)));
+	}
+}
+
+static inline uint64_t root_of(const uint8_t *from)
+{
+	struct file_blocks blocks;
+	uint64_t root;
+
+	list_of(from, &blocks);
+	root = file_blocks_root(&blocks);
+	file_blocks_fini(&blocks);
+	return root;
 }
 
 static inline int make_folders(void **state)

@@ -23,6 +23,8 @@ enum {
 #define SECOND	(1000 * MS)
 #define FOREVER (1000 * SECOND)
 
+enum { HIDDEN = 1, KNOWN }; /* it brings it wrong; and has done so */
+
 /* One server: what it was asked for leaves in order, at its rate. */
 struct server {
 	uint64_t rate; /* bytes a second */
@@ -38,6 +40,8 @@ struct server {
 	unsigned count, most; /* under way, and most at once */
 	int64_t busy_ns;
 	uint64_t gave, twice;
+	uint8_t *bad; /* by part: HIDDEN, KNOWN; NULL: none */
+	unsigned wrong;
 	unsigned again; /* asked for what another was asked for */
 };
 
@@ -45,7 +49,7 @@ static struct network {
 	struct fetch_plan plan;
 	struct server server[MOST];
 	unsigned count;
-	uint64_t size, from;
+	uint64_t size;
 	uint8_t *have;	      /* by part: how often it was new */
 	struct islands apart; /* as a file on disk has them */
 	uint64_t whole;
@@ -54,14 +58,13 @@ static struct network {
 
 /* ------------------------------------------------------------------- the network */
 
-static void open_network(uint64_t size, uint64_t from, unsigned count)
+static void open_network(uint64_t size, unsigned count)
 {
 	memset(&net, 0, sizeof(net));
 	net.size = size;
-	net.from = net.whole = from;
 	net.count = count;
 	net.have = calloc(size / PART + 2, 1);
-	assert_true(fetch_plan_init(&net.plan, from, size, PART, count));
+	assert_true(fetch_plan_init(&net.plan, size, PART, count));
 	for (unsigned i = 0; i < count; i++)
 		net.server[i] = (struct server){ .rate = 10 * MBIT,
 						 .round_ns = 20 * MS,
@@ -72,6 +75,8 @@ static void close_network(void)
 {
 	fetch_plan_fini(&net.plan);
 	free(net.have);
+	for (unsigned i = 0; i < net.count; i++)
+		free(net.server[i].bad);
 }
 
 static bool is_up(const struct server *server)
@@ -90,8 +95,9 @@ static void ask(unsigned index)
 		int64_t begin_ns = net.now_ns + server->round_ns / 2;
 
 		assert_true(server->count < QUEUE);
-		server->again +=
-			net.plan.part[(range.from - net.from) / PART] > 1;
+		assert_true(!server->bad ||
+			    server->bad[range.from / PART] != KNOWN);
+		server->again += net.plan.part[range.from / PART] > 1;
 		if (server->busy_ns > begin_ns)
 			begin_ns = server->busy_ns;
 		server->busy_ns =
@@ -116,11 +122,29 @@ static void keep(const struct island *range)
 	islands_drop_first(apart);
 }
 
+static void leave(unsigned index)
+{
+	struct server *server = &net.server[index];
+
+	fetch_plan_leave(&net.plan, index);
+	server->joined = false;
+	server->until_ns = server->back_ns = 0;
+	server->count = 0;
+}
+
 static void take(unsigned index, const struct island *range)
 {
 	struct server *server = &net.server[index];
-	uint64_t part = (range->from - net.from) / PART;
+	uint64_t part = range->from / PART;
 
+	if (server->bad && server->bad[part]) {
+		server->bad[part] = KNOWN;
+		server->wrong++;
+		if (!fetch_plan_wrong(&net.plan, index, range->from,
+				      range->end - range->from))
+			leave(index);
+		return;
+	}
 	switch (fetch_plan_came(&net.plan, index, range->from,
 				range->end - range->from, net.now_ns)) {
 	case FETCH_NEW:
@@ -140,13 +164,15 @@ static void take(unsigned index, const struct island *range)
 static void bring(unsigned index)
 {
 	struct server *server = &net.server[index];
-	unsigned done = 0;
 
-	while (done < server->count && server->queue[done].due_ns <= net.now_ns)
-		take(index, &server->queue[done++].range);
-	server->count -= done;
-	memmove(server->queue, server->queue + done,
-		server->count * sizeof(server->queue[0]));
+	while (server->count && server->queue[0].due_ns <= net.now_ns) {
+		struct island range = server->queue[0].range;
+
+		server->count--;
+		memmove(server->queue, server->queue + 1,
+			server->count * sizeof(server->queue[0]));
+		take(index, &range);
+	}
 }
 
 static void step_server(unsigned index)
@@ -185,7 +211,7 @@ static int64_t run(int64_t limit_ns)
 
 static void has_all_once(void)
 {
-	uint64_t parts = (net.size - net.from + PART - 1) / PART;
+	uint64_t parts = (net.size + PART - 1) / PART;
 
 	for (uint64_t i = 0; i < parts; i++)
 		assert_int_equal(net.have[i], 1);
@@ -199,7 +225,7 @@ static int64_t at_best(void)
 
 	for (unsigned i = 0; i < net.count; i++)
 		rate += net.server[i].rate;
-	return (int64_t)((net.size - net.from) * 1000 / rate) * MS;
+	return (int64_t)(net.size * 1000 / rate) * MS;
 }
 
 /* -------------------------------------------------------------------------- tests */
@@ -208,7 +234,7 @@ static int64_t with_rates(uint64_t size, const unsigned *mbit, unsigned count)
 {
 	int64_t took_ns;
 
-	open_network(size, 0, count);
+	open_network(size, count);
 	for (unsigned i = 0; i < count; i++)
 		net.server[i].rate = (uint64_t)mbit[i] * MBIT;
 	took_ns = run(FOREVER);
@@ -239,7 +265,7 @@ static void test_the_slowest_does_not_set_the_end(void **state)
 
 	(void)state;
 	close_network();
-	open_network(8 << 20, 0, 2);
+	open_network(8 << 20, 2);
 	net.server[0].rate = 50 * MBIT;
 	net.server[1].rate = 8000; /* 4 s a part */
 	both_ns = run(FOREVER);
@@ -253,7 +279,7 @@ static void test_the_slowest_does_not_set_the_end(void **state)
 static void test_a_slow_one_repeats_no_fast_one(void **state)
 {
 	(void)state;
-	open_network(8 << 20, 0, 2);
+	open_network(8 << 20, 2);
 	net.server[0].rate = 50 * MBIT;
 	net.server[1].rate = 2 * MBIT;
 	assert_true(run(FOREVER) < FOREVER);
@@ -279,7 +305,7 @@ static void test_each_holds_what_it_delivers(void **state)
 		uint64_t round_bytes, held;
 		int64_t took_ns;
 
-		open_network((uint64_t)cases[i].mbit << 20, 0, 1);
+		open_network((uint64_t)cases[i].mbit << 20, 1);
 		one->rate = (uint64_t)cases[i].mbit * MBIT;
 		one->round_ns = cases[i].round_ms * MS;
 		took_ns = run(FOREVER);
@@ -298,7 +324,7 @@ static void test_two_of_three_die(void **state)
 {
 	(void)state;
 	for (int known = 0; known < 2; known++) {
-		open_network(10 << 20, 0, 3);
+		open_network(10 << 20, 3);
 		net.server[0].rate = 20 * MBIT;
 		net.server[0].until_ns = SECOND;
 		net.server[1].rate = 10 * MBIT;
@@ -318,7 +344,7 @@ static void test_two_of_three_die(void **state)
 static void test_all_die_and_one_comes_late(void **state)
 {
 	(void)state;
-	open_network(4 << 20, 0, 2);
+	open_network(4 << 20, 2);
 	net.server[0].until_ns = SECOND;
 	net.server[0].known_ns = 2 * SECOND;
 	net.server[1].from_ns = 5 * SECOND;
@@ -333,7 +359,7 @@ static void test_all_die_and_one_comes_late(void **state)
 static void test_a_silent_one_comes_back(void **state)
 {
 	(void)state;
-	open_network(20 << 20, 0, 2);
+	open_network(20 << 20, 2);
 	net.server[1].until_ns = SECOND;
 	net.server[1].back_ns = 4 * SECOND;
 	assert_true(run(FOREVER) < FOREVER);
@@ -343,17 +369,127 @@ static void test_a_silent_one_comes_back(void **state)
 	close_network();
 }
 
-static void test_it_goes_on_from_somewhere(void **state)
+static void have(uint64_t part)
+{
+	struct island range = { part * PART, (part + 1) * PART };
+
+	fetch_plan_have(&net.plan, part);
+	net.have[part]++;
+	keep(&range);
+}
+
+static void test_what_is_here_is_not_asked_for(void **state)
 {
 	(void)state;
-	open_network((1 << 20) + 777, 12345, 2);
+	open_network(40 * PART + 777, 2);
+	for (uint64_t part = 0; part < 40; part += 1 + part % 3)
+		have(part);
+	fetch_plan_have(&net.plan, 0); /* as before */
 	assert_true(run(FOREVER) < FOREVER);
 	has_all_once();
-	assert_int_equal(net.server[0].gave + net.server[1].gave,
-			 (1 << 20) + 777 - 12345);
+	assert_true(net.server[0].gave + net.server[1].gave < 30 * PART);
 	close_network();
-	open_network(5000, 5000, 1); /* all of it is there */
+	open_network(PART, 1);
+	assert_false(fetch_plan_is_whole(&net.plan));
+	have(0);
 	assert_true(fetch_plan_is_whole(&net.plan));
+	close_network();
+	open_network(0, 1);
+	assert_true(fetch_plan_is_whole(&net.plan));
+	close_network();
+}
+
+/* ------------------------------------------------------------------- wrong parts */
+
+static void damage(unsigned index, uint64_t from, uint64_t end)
+{
+	uint8_t **bad = &net.server[index].bad;
+
+	if (!*bad)
+		*bad = calloc(net.size / PART + 2, 1);
+	for (uint64_t part = from; part < end && part <= net.size / PART;
+	     part++)
+		(*bad)[part] = HIDDEN;
+}
+
+/* Who brings one wrong is asked for no more while another is there. */
+static void test_a_liar_is_put_aside(void **state)
+{
+	(void)state;
+	open_network(200 * PART, 3);
+	damage(1, 0, 200);
+	assert_true(run(FOREVER) < FOREVER);
+	has_all_once();
+	assert_int_equal(net.server[1].gave, 0);
+	/* but for what was under way then */
+	assert_in_range(net.server[1].wrong, 1, net.server[1].most);
+	close_network();
+}
+
+/* Two have a bad place each, and all of it together. */
+static void test_bad_places_are_made_up_for(void **state)
+{
+	(void)state;
+	for (uint64_t place = 0; place < 100; place += 7) {
+		open_network(100 * PART, 2);
+		damage(0, place, place + 1);
+		damage(1, 99 - place, 100 - place);
+		assert_true(run(FOREVER) < FOREVER);
+		has_all_once();
+		assert_true(net.server[0].wrong <= 1);
+		assert_true(net.server[1].wrong <= 1);
+		close_network();
+	}
+}
+
+/* All have the same bad place: all else comes, and then they are of no use. */
+static void test_the_same_bad_place_everywhere(void **state)
+{
+	(void)state;
+	open_network(100 * PART, 3);
+	for (unsigned i = 0; i < 3; i++)
+		damage(i, 50, 51);
+	assert_true(run(100 * SECOND) == FOREVER);
+	assert_int_equal(net.plan.here, 99);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(net.server[i].wrong, 1);
+		assert_true(fetch_plan_is_useless(&net.plan, i));
+	}
+	close_network();
+}
+
+/* It may be wrong so often, and no more; also where it goes and comes back. */
+static void test_enough_is_enough(void **state)
+{
+	struct island range;
+	unsigned wrong = 0;
+
+	(void)state;
+	open_network(100 * PART, 1);
+	for (;;) {
+		fetch_plan_join(&net.plan, 0);
+		assert_true(fetch_plan_ask(&net.plan, 0, 0, &range));
+		assert_int_equal(range.from, wrong * PART);
+		if (!fetch_plan_wrong(&net.plan, 0, range.from, PART))
+			break;
+		assert_false(fetch_plan_wrong(&net.plan, 0, range.from, PART));
+		wrong++;
+	}
+	assert_int_equal(wrong, FETCH_WRONG_MOST);
+	close_network();
+}
+
+/* An honest one that comes late ends what the liars could not. */
+static void test_an_honest_one_comes_late(void **state)
+{
+	(void)state;
+	open_network(100 * PART, 3);
+	damage(0, 0, 100);
+	damage(1, 0, 100);
+	net.server[2].from_ns = 3 * SECOND;
+	assert_true(run(FOREVER) < FOREVER);
+	has_all_once();
+	assert_int_equal(net.server[2].gave, 100 * PART);
 	close_network();
 }
 
@@ -362,7 +498,7 @@ static void test_what_nobody_asked_for_is_told(void **state)
 	struct island range;
 
 	(void)state;
-	open_network(10 * PART, 0, 2);
+	open_network(10 * PART, 2);
 	fetch_plan_join(&net.plan, 0);
 	assert_false(fetch_plan_ask(&net.plan, 1, 0, &range));
 	assert_true(fetch_plan_ask(&net.plan, 0, 0, &range));
@@ -378,7 +514,7 @@ static void test_what_nobody_asked_for_is_told(void **state)
 	close_network();
 }
 
-/* Whoever is fast, slow, far, late, silent, or dies: all parts come, each counts
+/* Whoever is fast, slow, far, late, silent, lies, or dies: all parts come, each counts
  * once, and no more are apart than a file on disk may have. */
 static void test_whatever_they_are_like(void **state)
 {
@@ -387,12 +523,16 @@ static void test_whatever_they_are_like(void **state)
 	(void)state;
 	srand(1);
 	for (int round = 0; round < ROUNDS; round++) {
-		open_network((uint64_t)(rand() % (8 << 20)), 0,
+		open_network((uint64_t)(rand() % (8 << 20)),
 			     1 + (unsigned)rand() % MOST);
 		for (unsigned i = 0; i < net.count; i++) {
 			struct server *one = &net.server[i];
 
 			one->rate = rates[rand() % RATES] * (uint64_t)MBIT;
+			if (i > 0 && rand() % 3 == 0)
+				damage(i, 0, 1 + net.size / PART);
+			if (i > 0 && rand() % 3 == 0)
+				damage(i, (uint64_t)rand() % 20, 21);
 			one->round_ns = (1 + rand() % 200) * MS;
 			one->from_ns = rand() % 4 ? 0 : rand() % 3000 * MS;
 			if (i > 0 && rand() % 2)
@@ -420,7 +560,12 @@ int main(void)
 		cmocka_unit_test(test_two_of_three_die),
 		cmocka_unit_test(test_all_die_and_one_comes_late),
 		cmocka_unit_test(test_a_silent_one_comes_back),
-		cmocka_unit_test(test_it_goes_on_from_somewhere),
+		cmocka_unit_test(test_what_is_here_is_not_asked_for),
+		cmocka_unit_test(test_a_liar_is_put_aside),
+		cmocka_unit_test(test_bad_places_are_made_up_for),
+		cmocka_unit_test(test_the_same_bad_place_everywhere),
+		cmocka_unit_test(test_enough_is_enough),
+		cmocka_unit_test(test_an_honest_one_comes_late),
 		cmocka_unit_test(test_what_nobody_asked_for_is_told),
 		cmocka_unit_test(test_whatever_they_are_like),
 	};

@@ -49,6 +49,24 @@ static const struct nopal_callbacks stranger_callbacks = {
 	.received = stranger_on_received,
 };
 
+/* The list that was asked for, but for so many hashes more or fewer, and the last of
+ * them changed by so much. */
+static void say_list(const struct transfer_note *list, int more,
+		     uint64_t change)
+{
+	static uint64_t hashes[TRANSFER_HASHES_MOST + 1];
+	struct transfer_note right = *list;
+	struct file_blocks blocks;
+
+	list_of(bytes, &blocks);
+	memcpy(hashes, blocks.hashes, blocks.count * sizeof(hashes[0]));
+	file_blocks_fini(&blocks);
+	right.size = (uint64_t)((int64_t)list->size + more);
+	hashes[list->size - 1] += change;
+	assert_int_equal(transfer_send_hashes(stranger.session, &right, hashes),
+			 0);
+}
+
 /* Says that it has the file, and sends other parts than it is asked for. */
 static void answer_elsewhere(const struct transfer_note *note)
 {
@@ -58,7 +76,7 @@ static void answer_elsewhere(const struct transfer_note *note)
 	struct transfer_note end = { .type = TRANSFER_END,
 				     .file = note->file,
 				     .size = SIZE,
-				     .hash = place.fetch.hash };
+				     .hash = root_of(bytes) };
 	struct transfer_note data = { .type = TRANSFER_DATA,
 				      .file = note->file,
 				      .offset = note->offset + 1 };
@@ -68,6 +86,8 @@ static void answer_elsewhere(const struct transfer_note *note)
 		offer.id = transfer_id(offer.text, SIZE, 0);
 		say(&offer, 0);
 		say(&end, 0);
+	} else if (note->type == TRANSFER_LIST) {
+		say_list(note, 0, 0);
 	} else if (note->type == TRANSFER_WANT) {
 		say(&data, 50);
 	}
@@ -82,19 +102,26 @@ static void answer_nonsense(const struct transfer_note *note)
 }
 
 /* In place of server i, and later than the others. */
-static void stranger_at(unsigned i, const struct nopal_callbacks *callbacks)
+static void stranger_late_at(unsigned i,
+			     const struct nopal_callbacks *callbacks,
+			     int64_t late_ns)
 {
 	const struct nopal_link there = { .limit = 1000, .mtu = 1500 };
 	struct nopal_link back = there;
 	int host = nopal_sim_host(place.world);
 
-	back.delay_ns = 500 * NOPAL_MILLISECOND;
+	back.delay_ns = late_ns;
 	nopal_sim_connect(place.world, 0, host, &there, &back);
 	nopal_sim_address(host, PORT, &place.ones[i].address);
 	assert_int_equal(nopal_endpoint_allow(
 				 nopal_sim_endpoint(place.world, host, PORT),
 				 place.plan, 0, callbacks, NULL),
 			 0);
+}
+
+static void stranger_at(unsigned i, const struct nopal_callbacks *callbacks)
+{
+	stranger_late_at(i, callbacks, 500 * NOPAL_MILLISECOND);
 }
 
 static void with_stranger(void (*answer)(const struct transfer_note *note),
@@ -180,9 +207,215 @@ static void test_wants_beyond_the_file_end_the_session(void **state)
 	}
 }
 
+static void greedy_on_received(struct nopal_session *session,
+			       struct nopal_message *message, void *user)
+{
+	const struct island *asked = user;
+	struct transfer_note list = { .type = TRANSFER_LIST,
+				      .file = 7,
+				      .offset = asked->from,
+				      .size = asked->end };
+	struct transfer_note note;
+
+	(void)session;
+	assert_true(transfer_received(message, &note));
+	if (note.type == TRANSFER_END)
+		say(&list, 0);
+}
+
+static const struct nopal_callbacks greedy_callbacks = {
+	.opened = rude_on_opened,
+	.received = greedy_on_received,
+	.ended = rude_on_ended,
+};
+
+/* 184 there are. */
+static void test_hashes_beyond_the_last_end_the_session(void **state)
+{
+	static struct island asked[] = {
+		{ 0, 185 },	   { 183, 2 },
+		{ 184, 1 },	   { 0, TRANSFER_HASHES_MOST },
+		{ UINT64_MAX, 1 }, { UINT64_MAX - 3, 4 },
+		{ 0, UINT64_MAX }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		open_place();
+		ended = NOPAL_ENDED_WELL;
+		begin(0, 3);
+		assert_non_null(nopal_session_open(
+			nopal_sim_endpoint(place.world, 0, PORT + 1),
+			place.plan, &place.ones[0].address, &greedy_callbacks,
+			&asked[i]));
+		run_to_the_end();
+		assert_int_not_equal(ended, NOPAL_ENDED_WELL);
+		close_place();
+	}
+}
+
+/* ----------------------------------------------------------------- other versions */
+
+static char answer[TRANSFER_TEXT_ROOM];
+
+/* `nopal fetch` as it was before there were lists. */
+static void older_on_opened(struct nopal_session *session, void *user)
+{
+	static const uint8_t ask[] = { TRANSFER_ASK, 0,	  0,   0,  7, 1, 0, 4,
+				       'f',	     'i', 'l', 'e' };
+
+	(void)user;
+	nopal_send(session, ask, sizeof(ask), 0);
+}
+
+static void older_on_received(struct nopal_session *session,
+			      struct nopal_message *message, void *user)
+{
+	struct transfer_note note;
+
+	(void)user;
+	assert_true(transfer_received(message, &note));
+	assert_int_equal(note.type, TRANSFER_ANSWER);
+	assert_int_equal(note.verdict, TRANSFER_NO);
+	assert_int_equal(note.file, 7);
+	snprintf(answer, sizeof(answer), "%s", note.text);
+	nopal_session_close(session);
+}
+
+static const struct nopal_callbacks older_callbacks = {
+	.opened = older_on_opened,
+	.received = older_on_received,
+};
+
+static void test_who_asks_in_another_version_is_told(void **state)
+{
+	(void)state;
+	open_place();
+	begin(0, 3);
+	assert_non_null(nopal_session_open(
+		nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
+		&place.ones[0].address, &older_callbacks, NULL));
+	run_to_the_end();
+	assert_non_null(strstr(answer, "version 2"));
+	assert_non_null(strstr(answer, "in version 1"));
+	assert_non_null(strstr(answer, "fix: "));
+	close_place();
+}
+
+/* `nopal serve` as it was before there were lists. */
+static void answer_older(const struct transfer_note *note)
+{
+	if (note->type == TRANSFER_ASK)
+		nopal_session_abort(stranger.session, TRANSFER_STRANGER);
+}
+
+static void test_a_server_of_another_version_is_told(void **state)
+{
+	(void)state;
+	open_place();
+	stranger.answer = answer_older;
+	stranger_late_at(1, &stranger_callbacks, 0);
+	begin(1, 1);
+	run_until(60 * NOPAL_SECOND);
+	assert_int_equal(place.closed, 1);
+	assert_string_equal(place.why, "no server gives it");
+	assert_int_equal(place.rows[1].state, TABLE_REFUSED);
+	assert_non_null(strstr(place.rows[1].why, "aborts the session"));
+	assert_non_null(strstr(place.rows[1].fix, "the same nopal"));
+	close_place();
+}
+
+/* ------------------------------------------------------------------------- lists */
+
+static struct announced {
+	uint64_t size, root;
+	int more;	 /* hashes than were asked for */
+	uint64_t change; /* of the last of them */
+	uint64_t elsewhere;
+	bool silent;
+} announced;
+
+/* Announces a file before the others do, and what it likes as its list. */
+static void answer_list(const struct transfer_note *note)
+{
+	struct transfer_note said = { .type = TRANSFER_OFFER,
+				      .file = note->file,
+				      .size = announced.size };
+	struct transfer_note list = *note;
+
+	if (note->type == TRANSFER_ASK) {
+		snprintf(said.text, sizeof(said.text), "%s", note->text);
+		said.id = transfer_id(said.text, said.size, 0);
+		say(&said, 0);
+		said.type = TRANSFER_END;
+		said.hash = announced.root;
+		say(&said, 0);
+	} else if (note->type == TRANSFER_LIST && !announced.silent) {
+		list.offset += announced.elsewhere;
+		if (list.size > 100)
+			list.size = 100;
+		say_list(&list, announced.more, announced.change);
+	}
+}
+
+/* The others come so late that it is believed at first. */
+static void with_announced(struct announced is, enum table_state state,
+			   const char *why)
+{
+	announced = is;
+	open_place();
+	stranger.answer = answer_list;
+	stranger_late_at(1, &stranger_callbacks, 0);
+	set_link(0, DEAD_LINK);
+	set_link(2, DEAD_LINK);
+	begin(0, 3);
+	run_until(1500 * NOPAL_MILLISECOND);
+	set_link(0, links[0]);
+	set_link(2, links[2]);
+	run_to_the_end();
+	assert_int_equal(place.rows[1].state, state);
+	assert_non_null(strstr(place.rows[1].why, why));
+	assert_int_equal(place.rows[1].bytes, 0);
+	close_place();
+}
+
+static void test_lists_are_those_of_their_root(void **state)
+{
+	static const uint64_t most =
+		(uint64_t)FILE_BLOCKS_MOST * FILE_BLOCK_MOST;
+	const struct announced right = { .size = SIZE, .root = root_of(bytes) };
+	struct announced is = right;
+
+	(void)state;
+	is.size = 100 * FILE_BLOCK_LEAST; /* of another file, and whole */
+	with_announced(is, TABLE_FAILED, "not the one of the hash");
+	is.change = 1;
+	with_announced(is, TABLE_FAILED, "not the one of the hash");
+	is.size = 0; /* nothing to list, and yet a root */
+	with_announced(is, TABLE_FAILED, "not the one of the hash");
+	is = right; /* 100 where 184 were asked for */
+	with_announced(is, TABLE_FAILED, "another list");
+	is.more = 1;
+	with_announced(is, TABLE_FAILED, "another list");
+	is = right; /* as many as were asked for, and others */
+	is.size = 100 * FILE_BLOCK_LEAST;
+	is.elsewhere = 1;
+	with_announced(is, TABLE_FAILED, "another list");
+	is = right;
+	is.silent = true;
+	with_announced(is, TABLE_FAILED, "does not give its list");
+	is = right; /* 8 million hashes, and only a hundred of them */
+	is.size = most;
+	with_announced(is, TABLE_FAILED, "another list");
+	is.size = most + 1;
+	with_announced(is, TABLE_REFUSED, "longer than 2 TiB");
+	is.size = INT64_MAX;
+	with_announced(is, TABLE_REFUSED, "longer than 2 TiB");
+}
+
 /* ------------------------------------------------------------------- anything */
 
-static uint64_t seed;
+static uint64_t seed, root;
 
 static uint64_t draw(uint64_t below)
 {
@@ -197,12 +430,12 @@ static void say_anything(struct nopal_session *session, uint32_t file)
 		0, 1, SIZE - 1, SIZE, UINT64_MAX, draw(SIZE)
 	};
 	struct transfer_note note = {
-		.type = (enum transfer_type)draw(TRANSFER_WANT + 2),
+		.type = (enum transfer_type)draw(TRANSFER_HASHES + 2),
 		.verdict = (enum transfer_verdict)draw(5),
 		.file = draw(8) ? file : (uint32_t)draw(9),
 		.offset = places[draw(6)],
 		.size = draw(2) ? draw(TRANSFER_CHUNK_BYTES) : places[draw(6)],
-		.hash = draw(2) ? place.fetch.hash : draw(UINT64_MAX),
+		.hash = draw(2) ? root : draw(UINT64_MAX),
 	};
 	uint8_t buffer[TRANSFER_NOTE_LONGEST + 64] = { 0 };
 	size_t length;
@@ -252,6 +485,7 @@ static const struct nopal_callbacks anything_server_callbacks = {
 static void test_whatever_they_say(void **state)
 {
 	(void)state;
+	root = root_of(bytes);
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		seed = round;
 		open_place();
@@ -273,6 +507,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strangers_are_left_out),
 		cmocka_unit_test(test_wants_beyond_the_file_end_the_session),
+		cmocka_unit_test(test_hashes_beyond_the_last_end_the_session),
+		cmocka_unit_test(test_who_asks_in_another_version_is_told),
+		cmocka_unit_test(test_a_server_of_another_version_is_told),
+		cmocka_unit_test(test_lists_are_those_of_their_root),
 		cmocka_unit_test(test_whatever_they_say),
 	};
 

@@ -174,6 +174,9 @@ static void test_a_later_run_has_what_is_right(void **state)
 	assert_true(part_start_blocks(part, why));
 	for (uint64_t i = 1; i < COUNT; i += 2)
 		write_block(part, i);
+	part_save(part);
+	assert_true(part_is_busy(part));
+	assert_int_equal(part_finish(part), 0);
 	part_close(part, true);
 	assert_false(is_there("f"));
 	assert_false(is_there(STATE_NAME));

@@ -38,11 +38,17 @@ static void write_to(const char *path, const char *text)
 
 static uint64_t hash_of(const char *text)
 {
+	struct file_blocks blocks;
 	struct file_hash hash;
+	uint64_t root;
 
 	file_hash_init(&hash);
 	file_hash_update(&hash, text, strlen(text));
-	return file_hash_value(&hash);
+	file_blocks_init(&blocks, strlen(text));
+	assert_true(file_blocks_add(&blocks, file_hash_value(&hash)));
+	root = file_blocks_root(&blocks);
+	file_blocks_fini(&blocks);
+	return root;
 }
 
 static void refused(const char *name, const char *because)
@@ -164,6 +170,19 @@ static void test_a_hash_is_taken_once(void **state)
 	serve_file_close(&files, again);
 }
 
+/* A hole costs nothing to make, and a list of a hundred thousand hashes would. */
+static void test_what_is_too_long_is_not_given(void **state)
+{
+	struct source source;
+
+	(void)state;
+	if (truncate(path_of("file"), (off_t)(UINT64_C(1) << 42)))
+		skip(); /* this disk has no such files */
+	assert_null(serve_file_open(&files, "file", &source, why));
+	assert_non_null(strstr(why, "longer than 2 TiB"));
+	assert_null(files.list);
+}
+
 /* Nobody waits any more: it is not read on. */
 static void test_who_went_is_not_waited_for(void **state)
 {
@@ -187,6 +206,13 @@ static void test_long_ones_take_their_steps(void **state)
 		steps++;
 	assert_int_equal(steps, (LONG + TRANSFER_STEP_BYTES - 1) /
 					TRANSFER_STEP_BYTES);
+	assert_int_equal(file->state, SERVE_FILE_KNOWN);
+	assert_int_equal(file->blocks.count, LONG / FILE_BLOCK_LEAST + 1);
+	/* zeros: alike but for the last, and the first, which had a word */
+	for (uint64_t i = 2; i < LONG / FILE_BLOCK_LEAST; i++)
+		assert_true(file->blocks.hashes[i] == file->blocks.hashes[1]);
+	assert_true(file->blocks.hashes[LONG / FILE_BLOCK_LEAST] !=
+		    file->blocks.hashes[0]);
 	serve_file_close(&files, file);
 }
 
@@ -234,6 +260,7 @@ int main(void)
 		WITH(test_files_below_are_there),
 		WITH(test_nothing_else_is),
 		WITH(test_a_hash_is_taken_once),
+		WITH(test_what_is_too_long_is_not_given),
 		WITH(test_who_went_is_not_waited_for),
 		WITH(test_long_ones_take_their_steps),
 		WITH(test_one_that_changes_meanwhile_fails),

@@ -35,7 +35,7 @@ static void test_notes_go_round(void **state)
 	uint8_t bytes[TRANSFER_NOTE_LONGEST], again[TRANSFER_NOTE_LONGEST];
 
 	(void)state;
-	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_WANT; type++) {
+	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_HASHES; type++) {
 		struct transfer_note note = note_of((enum transfer_type)type),
 				     decoded;
 		size_t length = transfer_encode(&note, bytes);
@@ -54,7 +54,7 @@ static void test_every_prefix_is_refused(void **state)
 	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1];
 
 	(void)state;
-	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_WANT; type++) {
+	for (unsigned type = TRANSFER_OFFER; type <= TRANSFER_HASHES; type++) {
 		struct transfer_note note = note_of((enum transfer_type)type),
 				     decoded;
 		size_t length = transfer_encode(&note, bytes);
@@ -68,8 +68,7 @@ static void test_every_prefix_is_refused(void **state)
 		}
 		bytes[length] = 0;
 		assert_int_equal(transfer_decode(bytes, length + 1, &decoded),
-				 type == TRANSFER_DATA ||
-					 type == TRANSFER_HELD);
+				 transfer_is_long((enum transfer_type)type));
 	}
 }
 
@@ -120,10 +119,51 @@ static void test_wants_are_of_one_part(void **state)
 	assert_true(transfer_decode(bytes, transfer_encode(&note, bytes),
 				    &decoded));
 	assert_int_equal(decoded.size, TRANSFER_CHUNK_BYTES);
-	note = note_of(TRANSFER_ASK);
-	transfer_encode(&note, bytes);
-	bytes[5] = TRANSFER_VERSION + 1;
-	assert_false(transfer_decode(bytes, sizeof(bytes), &decoded));
+}
+
+static void test_lists_are_bounded(void **state)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST];
+	struct transfer_note note = note_of(TRANSFER_LIST), decoded;
+	static const uint64_t refused[] = { 0, TRANSFER_HASHES_MOST + 1,
+					    UINT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		note.size = refused[i];
+		assert_false(transfer_decode(
+			bytes, transfer_encode(&note, bytes), &decoded));
+	}
+	note.size = TRANSFER_HASHES_MOST;
+	note.offset =
+		UINT64_MAX; /* who has the file knows how many there are */
+	assert_true(transfer_decode(bytes, transfer_encode(&note, bytes),
+				    &decoded));
+	assert_true(decoded.offset == UINT64_MAX);
+}
+
+/* Of another version nothing is known but which one it is. */
+static void test_other_versions_are_told(void **state)
+{
+	uint8_t bytes[TRANSFER_NOTE_LONGEST];
+	struct transfer_note note = note_of(TRANSFER_ASK), decoded;
+	size_t length = transfer_encode(&note, bytes);
+
+	(void)state;
+	assert_true(transfer_decode(bytes, length, &decoded));
+	assert_int_equal(decoded.version, TRANSFER_ASK_VERSION);
+	assert_string_equal(decoded.text, note.text);
+	for (unsigned version = 0; version < 256; version++) {
+		if (version == TRANSFER_ASK_VERSION)
+			continue;
+		bytes[5] = (uint8_t)version;
+		for (size_t size = 6; size < sizeof(bytes); size++) {
+			assert_true(transfer_decode(bytes, size, &decoded));
+			assert_int_equal(decoded.version, version);
+			assert_string_equal(decoded.text, "");
+		}
+		assert_false(transfer_decode(bytes, 5, &decoded));
+	}
 }
 
 static void test_verdicts_are_known_ones(void **state)
@@ -160,7 +200,10 @@ static void test_noise_is_canonical_or_refused(void **state)
 			bytes[0] &= 15;
 		if (!transfer_decode(bytes, length, &note))
 			continue;
-		if (note.type == TRANSFER_DATA)
+		if (note.type == TRANSFER_ASK &&
+		    note.version != TRANSFER_ASK_VERSION)
+			continue;
+		if (note.type == TRANSFER_DATA || note.type == TRANSFER_HASHES)
 			length = TRANSFER_DATA_HEADER;
 		if (note.type == TRANSFER_HELD)
 			length = TRANSFER_HELD_HEADER;
@@ -256,6 +299,8 @@ int main(void)
 		cmocka_unit_test(test_every_prefix_is_refused),
 		cmocka_unit_test(test_hostile_offers_are_refused),
 		cmocka_unit_test(test_wants_are_of_one_part),
+		cmocka_unit_test(test_lists_are_bounded),
+		cmocka_unit_test(test_other_versions_are_told),
 		cmocka_unit_test(test_verdicts_are_known_ones),
 		cmocka_unit_test(test_noise_is_canonical_or_refused),
 		cmocka_unit_test(test_ranges_go_round_or_are_refused),
