@@ -38,7 +38,7 @@ struct fetching {
 	struct part *part;	       /* NULL: none is open */
 	enum fetch_stage stage;
 	uint64_t compared; /* blocks of what is here */
-	bool closed, committing;
+	bool closed, committing, interrupted;
 	int64_t saved_ns;
 	char error[TRANSFER_TEXT_ROOM];
 	enum tool_exit exit;
@@ -304,6 +304,7 @@ static void fetching_on_interrupt(void *user)
 {
 	struct fetching *fetching = user;
 
+	fetching->interrupted = true;
 	if (fetching->stage == FETCH_OVER)
 		loop_stop(fetching->loop);
 	fetching_over(fetching, "interrupted");
@@ -415,19 +416,22 @@ static bool fetching_read(struct fetching *fetching,
 	if (!fetching->fetch.plan)
 		return false;
 	if (fetch_words_output(output ? output
-				      : fetch_words_last(call->words[0]),
+				      : fetch_words_last(fetching->fetch.name),
 			       &fetching->folder, fetching->name))
 		return true;
 	nopal_plan_unref(fetching->fetch.plan);
 	return false;
 }
 
-static enum tool_exit fetch_from(const struct tool_call *call,
-				 const struct nopal_address *peers)
+/* One file; *ret_stop: and no other, as its user has interrupted it. */
+static enum tool_exit fetch_one_from(const struct tool_call *call, int name,
+				     char *const *servers,
+				     const struct nopal_address *peers,
+				     unsigned count, bool *ret_stop)
 {
 	struct fetching fetching = {
-		.fetch = { .name = call->words[0],
-			   .count = (unsigned)call->word_count - 1,
+		.fetch = { .name = call->words[name],
+			   .count = count,
 			   .hooks = &fetching_hooks,
 			   .user = &fetching },
 	};
@@ -435,27 +439,48 @@ static enum tool_exit fetch_from(const struct tool_call *call,
 	if (!fetching_read(&fetching, call))
 		return TOOL_BAD_INPUT;
 	fetching_table(&fetching, call);
-	if (fetching_room(&fetching, call->words + 1, peers) &&
+	if (fetching_room(&fetching, servers, peers) &&
 	    fetching_setup(&fetching, tool_value(call, "trace")))
 		fetching_run(&fetching, peers);
 	else
 		fetching.exit = TOOL_ENVIRONMENT;
 	fetching_cleanup(&fetching);
+	*ret_stop = fetching.interrupted;
 	return fetching.exit;
+}
+
+/* One after another, also where one of them cannot be had: that is said at the end. */
+static enum tool_exit fetch_from(const struct tool_call *call, int names,
+				 const struct nopal_address *peers)
+{
+	enum tool_exit exit = TOOL_GOOD;
+	bool stop = false;
+
+	for (int i = 0; i < names && !stop; i++) {
+		enum tool_exit one = fetch_one_from(
+			call, i, call->words + names, peers,
+			(unsigned)(call->word_count - names), &stop);
+
+		if (exit == TOOL_GOOD)
+			exit = one;
+		stop |= one == TOOL_BAD_INPUT;
+	}
+	return exit;
 }
 
 static enum tool_exit fetch_run(const struct tool_call *call)
 {
+	int names = fetch_words_names(call);
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	struct nopal_address *peers;
 
-	if (!fetch_words_name(call->words[0]) || !fetch_words_count(call))
+	if (!names || !fetch_words_count(call, names))
 		return TOOL_BAD_INPUT;
 	peers = calloc((size_t)call->word_count, sizeof(*peers));
 	if (!peers)
 		return TOOL_ENVIRONMENT;
-	if (send_words_peers(call, 1, peers))
-		exit = fetch_from(call, peers);
+	if (send_words_peers(call, names, peers))
+		exit = fetch_from(call, names, peers);
 	free(peers);
 	return exit;
 }
@@ -479,8 +504,8 @@ static const struct tool_option fetch_options[] = {
 
 const struct tool tool_fetch = {
 	.name = "fetch",
-	.words = "NAME HOST:PORT...",
-	.summary = "one file from several `nopal serve` at once",
+	.words = "NAME... HOST:PORT...",
+	.summary = "files, each from several `nopal serve` at once",
 	.help = "Asks each server for other parts of the file NAME, as much at "
 		"a time as it delivers; what a slow one owes at the end, and "
 		"what one that died owed, comes from the others.  A server "
@@ -500,7 +525,8 @@ const struct tool tool_fetch = {
 		"The file appears under its name only when it is whole and on "
 		"disk; until then it is .NAME.nopal-part.  Whatever ends the "
 		"run, what came is kept, and the same command goes on from "
-		"there, with those parts whose hashes are right.\n"
+		"there, with those parts whose hashes are right.  Several "
+		"files come one after another.\n"
 		"\n"
 		"  nopal serve films                     # on A, B and C\n"
 		"  nopal fetch film.mkv A:9000 B:9000 C:9000\n",

@@ -57,7 +57,7 @@ const char *fetch_words_last(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-bool fetch_words_name(const char *name)
+static bool words_name(const char *name)
 {
 	const char *refused = transfer_path_refused(name);
 
@@ -70,14 +70,45 @@ bool fetch_words_name(const char *name)
 	return refused == NULL;
 }
 
-bool fetch_words_count(const struct tool_call *call)
+/* What is said of one file. */
+static bool words_are_of_one(const struct tool_call *call)
 {
-	if (call->word_count - 1 <= FETCH_SERVERS_MOST)
+	static const char *const of_one[] = { "output", "hash", "trace" };
+
+	for (size_t i = 0; i < sizeof(of_one) / sizeof(of_one[0]); i++) {
+		if (!tool_value(call, of_one[i]))
+			continue;
+		fprintf(stderr,
+			"error: --%s with several names\n"
+			"  fix: give it with each of them alone\n",
+			of_one[i]);
+		return false;
+	}
+	return true;
+}
+
+int fetch_words_names(const struct tool_call *call)
+{
+	int names = 1;
+
+	while (names < call->word_count - 1 && !strchr(call->words[names], ':'))
+		names++;
+	for (int i = 0; i < names; i++)
+		if (!words_name(call->words[i]))
+			return 0;
+	return names == 1 || words_are_of_one(call) ? names : 0;
+}
+
+bool fetch_words_count(const struct tool_call *call, int names)
+{
+	int servers = call->word_count - names;
+
+	if (servers <= FETCH_SERVERS_MOST)
 		return true;
 	fprintf(stderr,
 		"error: %d servers\n"
 		"  fix: give at most %d\n",
-		call->word_count - 1, FETCH_SERVERS_MOST);
+		servers, FETCH_SERVERS_MOST);
 	return false;
 }
 

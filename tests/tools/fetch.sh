@@ -259,6 +259,19 @@ fetch 2 /etc/passwd "$to_1" -o "$work/out/file"
 fetch 1 none $to -o "$work/out/file"
 said 'no server gives it'
 
+# ---- several files, one of which nobody has
+(cd "$work/out" && fetch 1 films/film none film $to) || exit 1
+[ ! -e "$work/out/none" ] || fail "a file from nowhere"
+cmp "$work/1/film" "$work/out/film" || fail "one of several"
+rm "$work/out/film"
+(cd "$work/out" && fetch 0 file films/film $to) || exit 1
+cmp "$work/1/films/film" "$work/out/film" || fail "one of several"
+rm "$work/out/film"
+same "of several"
+fetch 2 file film $to -o "$work/out/file"
+said 'several names'
+fetch 2 file ../film $to
+
 # ---- an empty file, and many at once from one
 : >"$work/1/empty"
 fetch 0 empty "$to_1" -o "$work/out/file"
