@@ -24,16 +24,33 @@ static int canonical_by_name(const void *a, const void *b)
 		      (*other)->microprotocol->name);
 }
 
+static struct nopal_quantity
+canonical_quantity(const struct nopal_member *member, size_t index)
+{
+	const struct nopal_parameter *parameter =
+		&member->microprotocol->parameters[index];
+	struct nopal_quantity quantity = {
+		.in_segments = member->in_segments[index],
+	};
+
+	if (parameter->unit != NOPAL_ADDRESS) {
+		quantity.value =
+			nopal__parameter_get(member->parameters, parameter);
+		return quantity;
+	}
+	quantity.address =
+		nopal__parameter_address(member->parameters, parameter);
+	quantity.address.reserved = 0; /* interfaces are each host's own */
+	return quantity;
+}
+
 /* Words, switches and addresses as written, numbers in base units. */
 static void canonical_value(struct nopal_text *text,
 			    const struct nopal_member *member, size_t index)
 {
 	const struct nopal_parameter *parameter =
 		&member->microprotocol->parameters[index];
-	struct nopal_quantity quantity = {
-		.value = nopal__parameter_get(member->parameters, parameter),
-		.in_segments = member->in_segments[index],
-	};
+	struct nopal_quantity quantity = canonical_quantity(member, index);
 	bool word = parameter->unit == NOPAL_WORD ||
 		    parameter->unit == NOPAL_SWITCH ||
 		    parameter->unit == NOPAL_ADDRESS;

@@ -11,6 +11,9 @@
  * for what it misses, and is spoken to by that as long as it does not hear the channel.
  * So a network without multicast costs copies, and nothing else.
  *
+ * The address is of IPv4 or of IPv6, and so are they who can hear it: who speaks to a
+ * member of the other family has another address, by which none of them knows it.
+ *
  * What is cast carries the fields of the upper layers alone, the id of the channel in
  * the place of a session's, and the seal of the composition.  It is heard at a door of
  * the endpoint, a port of its own at the multicast address, and belongs to the session
@@ -28,30 +31,57 @@ bool nopal__has_channel(const struct nopal_core *core)
 
 /* ------------------------------------------------------------------ speaking */
 
-int64_t nopal_channel_open(struct nopal_session *session, int64_t address,
-			   unsigned hops)
+static bool same_family(const struct nopal_address *a,
+			const struct nopal_address *b)
+{
+	return nopal_address_is_v4(a) == nopal_address_is_v4(b);
+}
+
+static int speak(struct nopal_core *core, const struct nopal_casting *casting)
+{
+	const struct nopal_world_ops *ops = core->world->ops;
+
+	if (!same_family(casting->group, casting->toward))
+		return -EAFNOSUPPORT;
+	return ops->cast_from
+		       ? ops->cast_from(core->world, core->endpoint, casting)
+		       : 0;
+}
+
+int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
+			   const struct nopal_address *group, unsigned hops)
 {
 	struct nopal_core *core = nopal__core(session);
-	const struct nopal_world_ops *ops = core->world->ops;
-	struct nopal_address group = nopal_address_of(address);
-	int error = 0;
+	int error;
 
 	if (!core->is_group || !core->layer->plan->channel ||
-	    !nopal__is_multicast(&group))
+	    !nopal_address_is_multicast(group))
 		return -EINVAL;
+	if (index >= core->group->count)
+		return -ENOTCONN; /* towards whom? */
+	if (core->group->channel && !nopal_channel_reaches(session, index))
+		return -EAFNOSUPPORT;
 	if (core->group->channel)
 		return core->peer_id;
-	if (!core->group->count)
-		return -ENOTCONN; /* towards whom? */
-	if (ops->cast_from)
-		error = ops->cast_from(core->world, core->endpoint,
-				       &core->group->member[0]->peer, hops);
+	error = speak(core, &(struct nopal_casting){
+				    .group = group,
+				    .toward = &core->group->member[index]->peer,
+				    .hops = hops,
+			    });
 	if (error)
 		return error;
-	core->peer = group;
+	core->peer = *group;
 	core->peer_id = (uint32_t)nopal_random(session) | 1;
 	core->group->channel = true;
 	return core->peer_id;
+}
+
+bool nopal_channel_reaches(const struct nopal_session *session, uint32_t index)
+{
+	const struct nopal_core *core = nopal__core(session);
+
+	return nopal__has_channel(core) &&
+	       same_family(&core->peer, &core->group->member[index]->peer);
 }
 
 static const struct nopal_header *cast_header(const struct nopal_core *core)
@@ -140,21 +170,22 @@ static int channel_enter(struct nopal_core *core, struct nopal_endpoint *door,
 }
 
 /* Called by who was told of it by its peer; once more changes nothing. */
-int nopal_channel_join(struct nopal_session *session, int64_t address,
-		       uint32_t id)
+int nopal_channel_join(struct nopal_session *session,
+		       const struct nopal_address *group, uint32_t id)
 {
 	struct nopal_core *core = nopal__core(session);
-	struct nopal_address group = nopal_address_of(address);
 	struct nopal_endpoint *door;
 
 	if (!nopal_is_destination(session) || !core->layer->plan->channel ||
-	    !nopal__is_multicast(&group))
+	    !nopal_address_is_multicast(group))
 		return -EINVAL;
+	if (!same_family(group, &core->peer))
+		return -EAFNOSUPPORT;
 	if (core->channel)
 		return core->channel->id == id ? 0 : -EEXIST;
-	door = door_at(core->endpoint, &group);
+	door = door_at(core->endpoint, group);
 	if (!door)
-		door = door_open(core, &group);
+		door = door_open(core, group);
 	if (!door)
 		return -EADDRNOTAVAIL;
 	door->channels++;

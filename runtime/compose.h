@@ -101,6 +101,9 @@ bool nopal__answers(const struct nopal_microprotocol *microprotocol,
 /* The event's number by name, or NOPAL_NO_EVENT. */
 enum nopal_event nopal__event_find(const char *name);
 /* Value of a parameter in a parameters struct. */
+struct nopal_address
+nopal__parameter_address(const void *parameters,
+			 const struct nopal_parameter *parameter);
 int64_t nopal__parameter_get(const void *parameters,
 			     const struct nopal_parameter *parameter);
 

@@ -98,7 +98,9 @@ static void descriptor_default(const struct descriptor_check *check,
 static void descriptor_parameter(const struct descriptor_check *check,
 				 const struct nopal_parameter *parameter)
 {
-	size_t end = parameter->offset + sizeof(int64_t);
+	size_t end = parameter->offset + (parameter->unit == NOPAL_ADDRESS
+						  ? sizeof(struct nopal_address)
+						  : sizeof(int64_t));
 
 	if (!descriptor_is_name(parameter->name))
 		descriptor_say(check, "use lower case letters, digits and _",

@@ -113,7 +113,9 @@ enum nopal_unit {
 	NOPAL_SWITCH,  /* on | off -> 1 | 0 */
 	NOPAL_WORD,    /* one of `choices` -> its index */
 	NOPAL_FILE, /* path of a file, beside the config that names it -> 1; "" -> 0 */
-	NOPAL_ADDRESS, /* 239.1.2.3:9000 -> the address, and below it 16 bits of port */
+	/* 239.1.2.3:9000, [ff15::1]:9000, [ff02::1%eth0]:9000 -> its nopal_address,
+	 * with an interface that is named by its index, in place of an int64_t */
+	NOPAL_ADDRESS,
 };
 
 /* A key of the microprotocol's config section; the value is an int64_t at

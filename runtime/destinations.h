@@ -88,13 +88,16 @@ bool nopal__is_for_one(const struct nopal_session *session,
 
 /* A channel, for the role `channel` of a layer above destinations: a multicast address
  * to which all that is carried and for all leaves once, for those that hear it there;
- * each of the others gets a copy of its own.  The address as in NOPAL_ADDRESS, and how
- * many routers it may pass.  Returns the channel's id, which destinations need to join;
- * negative: errno value.  What arrives by it has NOPAL_PATH_CHANNEL for its path. */
-int64_t nopal_channel_open(struct nopal_session *session, int64_t address,
-			   unsigned hops);
-int nopal_channel_join(struct nopal_session *session, int64_t address,
-		       uint32_t id);
+ * each of the others gets a copy of its own.  It opens on the way to a destination, for
+ * so many routers; once more, for others, it is the same.  Returns its id, which they
+ * need to join; negative: errno value, -EAFNOSUPPORT where one is of IPv4 and the other
+ * of IPv6.  What arrives by it has NOPAL_PATH_CHANNEL for its path. */
+int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
+			   const struct nopal_address *group, unsigned hops);
+/* It is open, and of this destination's family. */
+bool nopal_channel_reaches(const struct nopal_session *session, uint32_t index);
+int nopal_channel_join(struct nopal_session *session,
+		       const struct nopal_address *group, uint32_t id);
 void nopal_destination_hears(struct nopal_session *session, uint32_t index,
 			     bool hears);
 /* nopal_control_send through the channel alone; nowhere where there is none. */

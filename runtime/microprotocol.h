@@ -4,6 +4,7 @@
  * events and the session; what is included here are its other pages, of which nobody
  * has to include one:
  *
+ *   address.h	     where somebody is
  *   structures.h    what microprotocols keep things in
  *   cursor.h	     how bytes are read and written
  *   descriptor.h    what a microprotocol declares
@@ -36,6 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "address.h"
 #include "structures.h"
 
 #define NOPAL_ABI 4u /* a plugin built for another is refused */

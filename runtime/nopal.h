@@ -14,6 +14,7 @@
  *
  * What is included here are its other pages, of which nobody has to include one:
  *
+ *   address.h	     where somebody is
  *   traces.h	     what happened, written down and read
  *   network.h	     links, live and simulated, and worlds in virtual time
  *   connections.h   calls that block
@@ -25,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "address.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -154,23 +157,10 @@ const char *nopal_event_argument(unsigned event);
 
 /* ------------------------------------------------------------------ worlds */
 
-struct nopal_address {
-	uint8_t ip[16]; /* IPv4 as ::ffff:a.b.c.d */
-	uint16_t port;	/* host order */
-	uint16_t reserved;
-};
 /* "127.0.0.1:9000", "[::1]:9000", "host:9000" (resolved).  Negative: errno
  * value, and a problem was added. */
 int nopal_address_parse(const char *text, struct nopal_address *ret_address,
 			struct nopal_problems *problems);
-enum { NOPAL_ADDRESS_TEXT = 64 };
-/* Writes at most NOPAL_ADDRESS_TEXT bytes; returns `text`. */
-const char *nopal_address_format(const struct nopal_address *address,
-				 char *text);
-bool nopal_address_equal(const struct nopal_address *a,
-			 const struct nopal_address *b);
-/* Of a parameter of unit NOPAL_ADDRESS, as its int64_t has it. */
-struct nopal_address nopal_address_of(int64_t value);
 
 /* The real world on the caller's libevent loop; free it before the loop. */
 struct nopal_world *nopal_live_new(struct event_base *base);

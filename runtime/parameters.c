@@ -34,6 +34,17 @@ int64_t nopal__parameter_get(const void *parameters,
 	return value;
 }
 
+struct nopal_address
+nopal__parameter_address(const void *parameters,
+			 const struct nopal_parameter *parameter)
+{
+	struct nopal_address address;
+
+	memcpy(&address, (const char *)parameters + parameter->offset,
+	       sizeof(address));
+	return address;
+}
+
 static size_t parameters_count(const struct nopal_microprotocol *one)
 {
 	size_t count = 0;
@@ -49,7 +60,11 @@ static void parameters_put(struct nopal_member *member, size_t index,
 	const struct nopal_parameter *parameter =
 		&member->microprotocol->parameters[index];
 
-	*parameters_at(member->parameters, parameter) = quantity.value;
+	if (parameter->unit == NOPAL_ADDRESS)
+		memcpy((char *)member->parameters + parameter->offset,
+		       &quantity.address, sizeof(quantity.address));
+	else
+		*parameters_at(member->parameters, parameter) = quantity.value;
 	member->in_segments[index] = quantity.in_segments;
 }
 

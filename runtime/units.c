@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
+#include "io.h"
 #include "text.h"
 
 struct units_word {
@@ -327,59 +327,31 @@ static bool units_measure(const char *text, enum nopal_unit unit,
 
 /* ------------------------------------------------------------------- addresses */
 
-enum { UNITS_BYTE_BITS = 8, UNITS_PORT_BITS = 16, UNITS_IP_BYTES = 4 };
-
-/* a.b.c.d:port, in numbers; nobody is at port 0. */
-static bool units_address_of(const char *at, int64_t *ret_value)
-{
-	int64_t part, value = 0;
-
-	for (int i = 0; i < UNITS_IP_BYTES; i++) {
-		char behind = i + 1 < UNITS_IP_BYTES ? '.' : ':';
-
-		if (!units_digits(&at, &part) || part > UINT8_MAX ||
-		    *at++ != behind)
-			return false;
-		value = value << UNITS_BYTE_BITS | part;
-	}
-	if (!units_digits(&at, &part) || !part || part > UINT16_MAX || *at)
-		return false;
-	*ret_value = value << UNITS_PORT_BITS | part;
-	return true;
-}
-
 static bool units_address(const char *text, const char *what,
 			  struct nopal_quantity *ret,
 			  struct nopal_problems *problems)
 {
-	int64_t value;
+	struct nopal_address address;
+	const char *wrong = nopal__address_read(text, &address);
 
-	if (!units_address_of(text, &value)) {
-		units_say_number(text, &units_families[NOPAL_ADDRESS], what,
-				 problems);
+	if (wrong) {
+		nopal_problems_add(problems, NULL, 0,
+				   "write an address in digits, like "
+				   "239.1.2.3:9000, [ff15::1:2]:9000 or "
+				   "[ff02::1:2%eth0]:9000",
+				   "%s = %s is not an address: %s", what,
+				   *text ? text : "\"\"", wrong);
 		return false;
 	}
-	*ret = (struct nopal_quantity){ .value = value };
+	*ret = (struct nopal_quantity){ .address = address };
 	return true;
 }
 
-struct nopal_address nopal_address_of(int64_t value)
+static char *units_address_text(const struct nopal_address *address)
 {
-	enum { MAPPED_AT = 10, IP_AT = 12 };
-	struct nopal_address address = { .port = (uint16_t)value };
-
-	memset(&address.ip[MAPPED_AT], UINT8_MAX, IP_AT - MAPPED_AT);
-	nopal__put(&address.ip[IP_AT], (uint64_t)value >> UNITS_PORT_BITS,
-		   UNITS_IP_BYTES);
-	return address;
-}
-
-static char *units_address_text(int64_t value)
-{
-	const struct nopal_address address = nopal_address_of(value);
 	char text[NOPAL_ADDRESS_TEXT];
 
-	return nopal__printed("%s", nopal_address_format(&address, text));
+	return nopal__printed("%s", nopal_address_format(address, text));
 }
 
 bool nopal__quantity_read(const char *text, enum nopal_unit unit,
@@ -407,9 +379,8 @@ int nopal_quantity_parse(const char *text, int unit, const char *what,
 {
 	struct nopal_quantity quantity;
 
-	if (unit < 0 || unit == NOPAL_WORD || unit == NOPAL_FILE ||
-	    unit > NOPAL_ADDRESS)
-		return -EINVAL;
+	if (unit < 0 || unit >= NOPAL_WORD)
+		return -EINVAL; /* no numbers */
 	if (!nopal__quantity_read(text, (enum nopal_unit)unit, NULL, what,
 				  &quantity, problems))
 		return -EINVAL;
@@ -481,7 +452,7 @@ char *nopal__quantity_text(struct nopal_quantity quantity, enum nopal_unit unit,
 	if (unit == NOPAL_PERCENT)
 		return units_percent_text(quantity.value);
 	if (unit == NOPAL_ADDRESS)
-		return units_address_text(quantity.value);
+		return units_address_text(&quantity.address);
 	if (!family->words)
 		return nopal__printed("%" PRId64, quantity.value);
 	word = units_largest(family->words, quantity.value);
@@ -490,6 +461,17 @@ char *nopal__quantity_text(struct nopal_quantity quantity, enum nopal_unit unit,
 }
 
 /* -------------------------------------------------------------------- ranges */
+
+/* By their bytes, and then by their ports. */
+static int units_address_against(const struct nopal_address *address,
+				 const struct nopal_address *limit)
+{
+	int by_ip = memcmp(address->ip, limit->ip, sizeof(address->ip));
+
+	return by_ip ? by_ip
+		     : (address->port > limit->port) -
+			       (address->port < limit->port);
+}
 
 /* Compares where it can be told: 1 above, -1 below, 0 equal or unknown. */
 static int units_against(struct nopal_quantity quantity, enum nopal_unit unit,
@@ -501,6 +483,8 @@ static int units_against(struct nopal_quantity quantity, enum nopal_unit unit,
 	    !nopal__quantity_read(bound, unit, NULL, "", &limit, NULL) ||
 	    limit.in_segments != quantity.in_segments)
 		return 0;
+	if (unit == NOPAL_ADDRESS)
+		return units_address_against(&quantity.address, &limit.address);
 	return (quantity.value > limit.value) - (quantity.value < limit.value);
 }
 

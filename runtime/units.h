@@ -9,8 +9,9 @@
 #include "problems.h"
 
 struct nopal_quantity {
-	int64_t value;	  /* base units, or segments */
-	bool in_segments; /* NOPAL_SIZE given as `seg` */
+	int64_t value;		      /* base units, or segments */
+	bool in_segments;	      /* NOPAL_SIZE given as `seg` */
+	struct nopal_address address; /* NOPAL_ADDRESS: in place of the value */
 };
 
 /* As nopal_quantity_parse(), but takes `seg`, and `choices` ("a|b|c") where

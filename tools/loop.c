@@ -167,22 +167,13 @@ bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)
 	return true;
 }
 
-static bool loop_is_mapped(const struct nopal_address *address)
-{
-	static const uint8_t mapped[LOOP_MAPPED_BYTES] = {
-		[10] = 0xff, [11] = 0xff
-	};
-
-	return memcmp(address->ip, mapped, sizeof(mapped)) == 0;
-}
-
 void loop_any_address(const struct nopal_address *peer,
 		      struct nopal_address *local)
 {
 	enum { MAPPED_MARK = 2 };
 
 	memset(local->ip, 0, sizeof(local->ip));
-	if (loop_is_mapped(peer))
+	if (nopal_address_is_v4(peer))
 		memset(local->ip + LOOP_MAPPED_BYTES - MAPPED_MARK, UINT8_MAX,
 		       MAPPED_MARK);
 }
@@ -207,7 +198,7 @@ struct nopal_endpoint *loop_endpoint_to_all(struct loop *loop,
 					    unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (!loop_is_mapped(&peers[i]))
+		if (!nopal_address_is_v4(&peers[i]))
 			return loop_endpoint_to(loop, &peers[i]);
 	return loop_endpoint_to(loop, peers);
 }

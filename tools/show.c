@@ -59,12 +59,13 @@ const char *show_barrier(enum nopal_barrier barrier)
 	return "?";
 }
 
-static void show_address(int64_t value, char *text)
+static void show_address(const void *parameter, char *text)
 {
-	const struct nopal_address address = nopal_address_of(value);
+	struct nopal_address address;
 
 	_Static_assert((int)SHOW_VALUE_ROOM >= (int)NOPAL_ADDRESS_TEXT,
 		       "it has room");
+	memcpy(&address, parameter, sizeof(address));
 	nopal_address_format(&address, text);
 }
 
@@ -222,7 +223,8 @@ const char *show_value(const struct nopal_part *part,
 		show_choice("none|given", value, text);
 		break;
 	case NOPAL_ADDRESS:
-		show_address(value, text);
+		show_address((const char *)part->parameters + parameter->offset,
+			     text);
 		break;
 	case NOPAL_COUNT:
 		snprintf(text, SHOW_VALUE_ROOM, "%" PRId64, value);

@@ -3,7 +3,7 @@
  * multicast -- what is for all leaves once, to a multicast address.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, conclusion (multicast and groups are
- *            among what is to come); RFC 1112.
+ *            among what is to come); RFC 1112 and RFC 4291, section 2.7.
  * Differs:   each destination is a session of its own all the same: by that it
  *            joins, asks and answers, and by that it gets everything until it has
  *            been seen to hear the channel.  So a network without multicast, or
@@ -18,19 +18,23 @@
  *            (control): nothing, through the channel; heard (control): nothing, the
  *            answer to a probe, by the session.
  * Shares:    nothing.
- * Parameters: group (default 239.77.0.1:9077): the multicast address and port;
+ * Parameters: group (default 239.77.0.1:9077): the multicast address and port, of IPv4
+ *            or of IPv6, as [ff15::4d:1]:9077; %eth0 behind an address of IPv6 names
+ *            this host's interface, else it is the one on the way to the other end;
  *            hops (default 1): routers that it may pass, one more than between;
  *            late (default join): who opens when something has left: join, it gets
  *            what leaves from then on; refuse, its session ends;
  *            probes (default 12): how often to try whether somebody hears, first
  *            after 5 ms and then after twice as long each time.
  *
- * Both ends need the same address.  The id is random, so groups may share it.
+ * Both ends need the same address.  The id is random, so groups may share it.  A
+ * destination that is spoken to by the other family gets copies.
  */
 #include "microprotocol.h"
 
 struct multicast_parameters {
-	int64_t group, hops, late, probes;
+	struct nopal_address group;
+	int64_t hops, late, probes;
 };
 
 enum { MULTICAST_JOIN, MULTICAST_REFUSE };		      /* late */
@@ -57,7 +61,8 @@ static bool multicast_somebody_is_deaf(const struct nopal_session *session)
 		const struct nopal_destination *one =
 			nopal_destination_at(session, i);
 
-		if (one->open && !one->hears && nopal_destination_takes(one))
+		if (one->open && !one->hears && nopal_destination_takes(one) &&
+		    nopal_channel_reaches(session, i))
 			return true;
 	}
 	return false;
@@ -89,19 +94,21 @@ multicast_on_destination(struct nopal_session *session,
 	struct multicast *self = nopal_state(session, part);
 	struct nopal_segment *tell;
 	struct nopal_writer writer;
+	uint32_t index;
 	int64_t id;
 
 	if (nopal_is_destination(session))
 		return NOPAL_CONTINUE;
+	index = nopal_destination_find(session, destination->id);
 	if (self->begun && set->late == MULTICAST_REFUSE) {
 		nopal_destination_break(
-			session,
-			nopal_destination_find(session, destination->id),
-			NOPAL_REFUSED, "it came late, and the group has begun");
+			session, index, NOPAL_REFUSED,
+			"it came late, and the group has begun");
 		return NOPAL_CONTINUE;
 	}
-	id = nopal_channel_open(session, set->group, (unsigned)set->hops);
-	if (id < 0) /* no multicast here: copies it is */
+	id = nopal_channel_open(session, index, &set->group,
+				(unsigned)set->hops);
+	if (id < 0) /* no multicast on the way to it: copies it is */
 		return NOPAL_CONTINUE;
 	tell = nopal_control_begin(session, part, MULTICAST_CHANNEL,
 				   MULTICAST_ID_BYTES, &writer);
@@ -151,7 +158,8 @@ static enum nopal_verdict multicast_on_channel(struct nopal_session *session,
 	uint32_t id = (uint32_t)nopal_read(&reader, MULTICAST_ID_BYTES);
 
 	if (nopal_read_complete(&reader) && nopal_is_destination(session))
-		self->joined = nopal_channel_join(session, set->group, id) == 0;
+		self->joined =
+			nopal_channel_join(session, &set->group, id) == 0;
 	return NOPAL_CONTINUE;
 }
 
@@ -170,13 +178,36 @@ static enum nopal_verdict multicast_on_probe(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* What is in ff01::/16 leaves no host, and what is in ff00::/16 nobody may use. */
+static bool multicast_leaves(const struct nopal_address *group)
+{
+	enum { SCOPE_AT = 1, SCOPE = 0x0f, LINK_LOCAL = 2 };
+
+	return nopal_address_is_v4(group) ||
+	       (group->ip[SCOPE_AT] & SCOPE) >= LINK_LOCAL;
+}
+
+static void multicast_validate(const void *parameters,
+			       struct nopal_problems *problems)
+{
+	const struct multicast_parameters *set = parameters;
+
+	if (!nopal_address_is_multicast(&set->group))
+		nopal_problem(problems, "group", "it is no multicast address",
+			      "write one of 224.0.0.0/4 or of ff00::/8, like "
+			      "239.77.0.1:9077 or [ff15::4d:1]:9077");
+	else if (!multicast_leaves(&set->group))
+		nopal_problem(problems, "group",
+			      "what is sent there leaves no host",
+			      "write ff02 for this link, ff05 or ff15 for this "
+			      "site, or ff0e or ff1e for everywhere");
+}
+
 static const struct nopal_parameter multicast_table[] = {
 	{ .name = "group",
 	  .unit = NOPAL_ADDRESS,
 	  .offset = offsetof(struct multicast_parameters, group),
 	  .initial = "239.77.0.1:9077",
-	  .least = "224.0.0.0:1",
-	  .most = "239.255.255.255:65535",
 	  .wire = true,
 	  .doc = "the multicast address and port" },
 	{ .name = "hops",
@@ -250,6 +281,7 @@ const struct nopal_microprotocol nopal_multicast = {
 	.excludes = multicast_excludes,
 	.parameters_size = sizeof(struct multicast_parameters),
 	.parameters = multicast_table,
+	.validate = multicast_validate,
 	.attributes =
 		(const struct nopal_attribute[]){
 			[MULTICAST_DESTINATION] = { .name = "destination",

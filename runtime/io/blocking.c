@@ -113,7 +113,7 @@ struct nopal_connection *nopal_dial(const char *config, const char *address,
 	plan = nopal_plan_load(config, NULL, problems);
 	if (!plan)
 		return NULL;
-	if (nopal__live_address_is_v4(&peer))
+	if (nopal_address_is_v4(&peer))
 		nopal_address_parse("0.0.0.0:0", &local, problems);
 	hub = nopal__blocking_hub_new(plan, &local, problems);
 	if (!hub)

@@ -210,7 +210,7 @@ static struct nopal_address *addresses_parse(const char *const *addresses,
 			free(peers);
 			return NULL;
 		}
-		v4 &= nopal__live_address_is_v4(&peers[i]);
+		v4 &= nopal_address_is_v4(&peers[i]);
 	}
 	if (v4)
 		nopal_address_parse("0.0.0.0:0", ret_local, problems);

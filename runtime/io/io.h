@@ -55,6 +55,14 @@ enum nopal_transmitted {
 	NOPAL_UNSENT,  /* a soft error: dropped and counted */
 };
 
+/* What leaves for a multicast address goes by the interface that this names, or else
+ * the way that leads to `toward`; from the address by which we speak to that one, of
+ * the same family; and so many hops. */
+struct nopal_casting {
+	const struct nopal_address *group, *toward;
+	unsigned hops;
+};
+
 struct nopal_world_ops {
 	const char *name;
 	int64_t (*clock)(
@@ -72,11 +80,11 @@ struct nopal_world_ops {
 	enum nopal_transmitted (*transmit)(struct nopal_world *world,
 					   struct nopal_endpoint *endpoint,
 					   const struct nopal_train *train);
-	/* What leaves the port for multicast addresses goes the way that leads to
-	 * `toward`, and so many hops.  NULL: nothing is to be done for that. */
+	/* From now on the port speaks to a multicast address.  NULL: nothing is to
+	 * be done for that. */
 	int (*cast_from)(struct nopal_world *world,
 			 struct nopal_endpoint *endpoint,
-			 const struct nopal_address *toward, unsigned hops);
+			 const struct nopal_casting *casting);
 	void (*wake_at)(struct nopal_world *world, int64_t time_ns);
 	const char *(*transport)(struct nopal_endpoint *endpoint);
 	void (*free)(struct nopal_world *world);
@@ -121,7 +129,8 @@ struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
 					    struct nopal_problems *problems);
 
 /* Where what is sent to a multicast address is heard: its port is opened beside
- * that of an endpoint, on the way to `from`. */
+ * that of an endpoint, at the interface that the address names or else on the way to
+ * `from`, which is of the same family. */
 struct nopal_hearing {
 	const struct nopal_endpoint *beside;
 	const struct nopal_address *from;
@@ -130,14 +139,10 @@ struct nopal_endpoint *
 nopal__endpoint_hear(struct nopal_world *world,
 		     const struct nopal_address *group,
 		     const struct nopal_hearing *hearing);
-/* Is it one?  Those of IPv4, as ::ffff:224.0.0.0 to ::ffff:239.255.255.255. */
-static inline bool nopal__is_multicast(const struct nopal_address *address)
-{
-	enum { MAPPED_BYTE = 12, CLASS_BITS = 4, CLASS_D = 14 };
-
-	return address->ip[MAPPED_BYTE] >> CLASS_BITS == CLASS_D &&
-	       address->ip[MAPPED_BYTE - 1] == UINT8_MAX;
-}
+/* In digits alone, so that nobody is asked, but which interface has a name.  Returns
+ * what is wrong with it; NULL: nothing. */
+const char *nopal__address_read(const char *text,
+				struct nopal_address *ret_address);
 
 /* The world-facing part of an endpoint: first member of the core's struct. */
 struct nopal_port {

@@ -549,12 +549,12 @@ static void live_free(struct nopal_world *world)
 
 static int live_cast_from(struct nopal_world *world,
 			  struct nopal_endpoint *endpoint,
-			  const struct nopal_address *toward, unsigned hops)
+			  const struct nopal_casting *casting)
 {
 	struct live_port *port = nopal__endpoint_port(endpoint)->handle;
 
 	(void)world;
-	return nopal__live_socket_cast(&port->sock, toward, hops);
+	return nopal__live_socket_cast(&port->sock, casting);
 }
 
 static const struct nopal_world_ops live_ops = {

@@ -50,7 +50,6 @@ union live_sockaddr {
 	struct sockaddr_in6 v6;
 };
 
-bool nopal__live_address_is_v4(const struct nopal_address *address);
 /* For a socket of this family; returns its length. */
 socklen_t nopal__live_address_to(const struct nopal_address *address,
 				 int family, union live_sockaddr *ret_to);
@@ -78,6 +77,9 @@ struct live_socket {
 		rest; /* of a train that went half: allocated when it happens */
 	uint32_t rest_length, rest_stride;
 	struct nopal_address rest_to;
+	/* whence what is for multicast addresses of IPv6 leaves; interface 0: it
+	 * speaks to none */
+	struct in6_pktinfo cast_from;
 	uint32_t truncated, empty; /* dropped by the last gathering */
 	bool dry;		   /* the last gathering emptied the socket */
 	bool no_memory;		   /* the last NOPAL_BUSY was ENOBUFS */
@@ -100,12 +102,12 @@ int nopal__live_socket_open(struct live_socket *sock,
 			    struct nopal_address *ret_local);
 void nopal__live_socket_close(struct live_socket *sock);
 /* live_multicast.c: hears a multicast address on the way to `from`, and speaks to
- * such on the way to `toward`. */
+ * such.  Negative: errno value. */
 int nopal__live_socket_hear(struct live_socket *sock,
 			    const struct nopal_address *group,
 			    const struct nopal_address *from);
 int nopal__live_socket_cast(struct live_socket *sock,
-			    const struct nopal_address *toward, unsigned hops);
+			    const struct nopal_casting *casting);
 /* Up to LIVE_BATCH_RECEIVES receives; returns the number of arrivals, and
  * their buffers hold a reference each until nopal__live_socket_gave. */
 size_t nopal__live_socket_gather(struct live_socket *sock,

@@ -28,11 +28,6 @@ static const uint8_t address_mapped[ADDRESS_MAPPED_BYTES] = {
 	[10] = 0xff, [11] = 0xff
 };
 
-bool nopal__live_address_is_v4(const struct nopal_address *address)
-{
-	return memcmp(address->ip, address_mapped, sizeof(address_mapped)) == 0;
-}
-
 socklen_t nopal__live_address_to(const struct nopal_address *address,
 				 int family, union live_sockaddr *ret_to)
 {
@@ -93,7 +88,7 @@ const char *nopal_address_format(const struct nopal_address *address,
 {
 	const uint8_t *v4 = address->ip + ADDRESS_MAPPED_BYTES;
 
-	if (nopal__live_address_is_v4(address))
+	if (nopal_address_is_v4(address))
 		snprintf(text, NOPAL_ADDRESS_TEXT, "%u.%u.%u.%u:%u", v4[0],
 			 v4[1], v4[2], v4[3], (unsigned)address->port);
 	else
@@ -175,6 +170,61 @@ static int address_resolve(const char *text, const char *host,
 	freeaddrinfo(found);
 	nopal__live_address_from(&first, ret_address);
 	return 0;
+}
+
+/* Behind the address of IPv6, as ff02::1%eth0. */
+static const char *address_interface(const char *name,
+				     struct nopal_address *address)
+{
+	unsigned index = if_nametoindex(name);
+	uint16_t number = 0;
+
+	if (!index && *name && !address_port(name, &number))
+		index = number; /* as it is written where it is shown */
+	if (!index)
+		return "this machine has no such interface";
+	if (index > UINT16_MAX)
+		return "the interface has too large an index";
+	address->reserved = (uint16_t)index;
+	return NULL;
+}
+
+static const char *address_digits(char *host, bool brackets,
+				  struct nopal_address *address)
+{
+	char *interface = strchr(host, '%');
+
+	if (!brackets) {
+		memcpy(address->ip, address_mapped, sizeof(address_mapped));
+		return inet_pton(AF_INET, host,
+				 address->ip + ADDRESS_MAPPED_BYTES) == 1
+			       ? NULL
+			       : "it is not four numbers below 256";
+	}
+	if (interface)
+		*interface++ = '\0';
+	if (inet_pton(AF_INET6, host, address->ip) != 1)
+		return "what is in brackets is not of IPv6";
+	return interface ? address_interface(interface, address) : NULL;
+}
+
+const char *nopal__address_read(const char *text,
+				struct nopal_address *ret_address)
+{
+	struct nopal_address address = { .port = 0 };
+	char host[ADDRESS_HOST_ROOM];
+	const char *port_text, *wrong;
+
+	wrong = address_split(text, host, &port_text);
+	if (!wrong)
+		wrong = address_port(port_text, &address.port);
+	if (!wrong && !address.port)
+		wrong = "nobody is at port 0";
+	if (!wrong)
+		wrong = address_digits(host, *text == '[', &address);
+	if (!wrong)
+		*ret_address = address;
+	return wrong;
 }
 
 int nopal_address_parse(const char *text, struct nopal_address *ret_address,

@@ -101,7 +101,7 @@ static void relay_any(const struct nopal_address *target,
 		      struct nopal_address *ret_any)
 {
 	memset(ret_any, 0, sizeof(*ret_any));
-	if (nopal__live_address_is_v4(target))
+	if (nopal_address_is_v4(target))
 		memcpy(ret_any->ip, target->ip, RELAY_V4_BYTES);
 }
 

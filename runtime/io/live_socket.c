@@ -127,7 +127,7 @@ static int socket_bind(int fd, int family, const struct nopal_address *local,
 
 static int socket_family(const struct nopal_address *local)
 {
-	return nopal__live_address_is_v4(local) ? AF_INET : AF_INET6;
+	return nopal_address_is_v4(local) ? AF_INET : AF_INET6;
 }
 
 int nopal__live_socket_bind(const struct nopal_address *local, bool shared,
@@ -217,30 +217,64 @@ static ssize_t socket_send_one(struct live_socket *sock,
 		      MSG_DONTWAIT | MSG_NOSIGNAL, &to->any, length);
 }
 
+/* What is said with datagrams: how long each of a train is, and whence they leave. */
+union socket_control {
+	struct cmsghdr align;
+	char room[CMSG_SPACE(sizeof(uint16_t)) +
+		  CMSG_SPACE(sizeof(struct in6_pktinfo))];
+};
+
+/* Returns where the next one goes. */
+static size_t socket_say(union socket_control *control, size_t at, int level,
+			 int type, const void *value, size_t length)
+{
+	struct cmsghdr *entry = (struct cmsghdr *)(void *)(control->room + at);
+
+	entry->cmsg_level = level;
+	entry->cmsg_type = type;
+	entry->cmsg_len = CMSG_LEN(length);
+	memcpy(CMSG_DATA(entry), value, length);
+	return at + CMSG_SPACE(length);
+}
+
+static bool socket_casts(const struct live_socket *sock,
+			 const struct nopal_address *to)
+{
+	return sock->cast_from.ipi6_ifindex && to->ip[0] == UINT8_MAX;
+}
+
+static size_t socket_say_whence(const struct live_socket *sock,
+				const struct nopal_address *to,
+				union socket_control *control, size_t at)
+{
+	return socket_casts(sock, to)
+		       ? socket_say(control, at, IPPROTO_IPV6, IPV6_PKTINFO,
+				    &sock->cast_from, sizeof(sock->cast_from))
+		       : at;
+}
+
 static ssize_t socket_send_many(struct live_socket *sock,
 				const struct nopal_train *train,
 				union live_sockaddr *to, socklen_t length)
 {
 	struct iovec vector = { .iov_base = (void *)(uintptr_t)train->bytes,
 				.iov_len = train->length };
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(uint16_t))];
-	} control = { .room = { 0 } };
+	union socket_control control = { .room = { 0 } };
 	struct msghdr header = {
 		.msg_name = to,
 		.msg_namelen = length,
 		.msg_iov = &vector,
 		.msg_iovlen = 1,
 		.msg_control = &control,
-		.msg_controllen = sizeof(control.room),
 	};
 	uint16_t segment = (uint16_t)train->stride;
 
-	control.align.cmsg_level = SOL_UDP;
-	control.align.cmsg_type = UDP_SEGMENT;
-	control.align.cmsg_len = CMSG_LEN(sizeof(segment));
-	memcpy(CMSG_DATA(&control.align), &segment, sizeof(segment));
+	if (train->stride < train->length)
+		header.msg_controllen =
+			socket_say(&control, 0, SOL_UDP, UDP_SEGMENT, &segment,
+				   sizeof(segment));
+	header.msg_controllen = socket_say_whence(sock, train->to, &control,
+						  header.msg_controllen);
 	return sendmsg(sock->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -252,7 +286,8 @@ static int socket_send_train(struct live_socket *sock,
 	ssize_t sent;
 
 	do {
-		sent = train->stride < train->length
+		sent = train->stride < train->length ||
+				       socket_casts(sock, train->to)
 			       ? socket_send_many(sock, train, &to, length)
 			       : socket_send_one(sock, train, &to, length);
 	} while (sent < 0 && errno == EINTR);
@@ -281,6 +316,8 @@ struct socket_each {
 	union live_sockaddr to;
 	socklen_t to_length;
 	uint32_t sent, too_big; /* datagrams */
+	size_t control_length;
+	union socket_control control;
 };
 
 /* Hands over datagrams from byte `from` on; returns how many went, or -errno. */
@@ -304,6 +341,8 @@ static int socket_send_some(struct live_socket *sock, struct socket_each *each,
 			.msg_namelen = each->to_length,
 			.msg_iov = &each->vectors[count],
 			.msg_iovlen = 1,
+			.msg_control = &each->control,
+			.msg_controllen = each->control_length,
 		};
 	}
 	do {
@@ -338,6 +377,9 @@ static enum nopal_transmitted socket_send_each(struct live_socket *sock,
 
 	each->to_length =
 		nopal__live_address_to(train->to, sock->family, &each->to);
+	memset(&each->control, 0, sizeof(each->control));
+	each->control_length =
+		socket_say_whence(sock, train->to, &each->control, 0);
 	each->sent = 0;
 	each->too_big = 0;
 	for (uint32_t at = 0; at < train->length;) {

@@ -127,7 +127,7 @@ static int sim_port_open(struct nopal_world *world,
 	uint32_t host;
 	int error;
 
-	if (nopal__is_multicast(&local))
+	if (nopal_address_is_multicast(&local))
 		return nopal__sim_cast_open(sim, endpoint);
 	error = sim_port_choose(sim, &local, &host, problems);
 	if (error)
@@ -226,7 +226,7 @@ void nopal__sim_port_put(struct sim *sim, struct sim_port *port,
 static void sim_arrive(struct sim *sim, struct sim_packet *packet)
 {
 	struct sim_port *port =
-		nopal__is_multicast(&packet->cast)
+		nopal_address_is_multicast(&packet->cast)
 			? nopal__sim_cast_port(sim, packet)
 			: sim_port_find(sim, packet->to_host, packet->to_port);
 
@@ -334,22 +334,34 @@ static bool sim_loop_back(struct sim *sim, struct sim_packet *packet)
 				     .packet = packet });
 }
 
+/* A port's address of the family of whom it speaks to. */
+static struct nopal_address sim_from(const struct sim_port *port,
+				     const struct nopal_address *to)
+{
+	struct nopal_address from = nopal__endpoint_port(port->endpoint)->local;
+
+	if (nopal_address_is_v4(&from) && !nopal_address_is_v4(to))
+		nopal__sim_address6((int)port->host, from.port, &from);
+	else if (!nopal_address_is_v4(&from) && nopal_address_is_v4(to))
+		nopal_sim_address((int)port->host, from.port, &from);
+	return from;
+}
+
 static bool sim_depart(struct sim *sim, uint32_t link,
 		       const struct sim_port *port,
 		       const struct nopal_train *train, uint32_t at,
 		       uint32_t length)
 {
-	const struct nopal_address *from =
-		&nopal__endpoint_port(port->endpoint)->local;
+	const struct nopal_address from = sim_from(port, train->to);
 	struct sim_packet *packet;
 
 	if (sim->tap)
-		sim->tap(sim->tap_user, sim->world.now_ns, from, train->to,
+		sim->tap(sim->tap_user, sim->world.now_ns, &from, train->to,
 			 train->bytes + at, length);
 	packet = nopal__sim_packet_new(sim->pool, train->bytes + at, length);
 	if (!packet)
 		return false;
-	packet->from = *from;
+	packet->from = from;
 	packet->to_host = nopal__sim_host_of(sim, train->to);
 	packet->to_port = train->to->port;
 	packet->fragments = train->fragments;
@@ -374,7 +386,8 @@ static enum nopal_transmitted sim_transmit(struct nopal_world *world,
 	uint32_t stride = train->stride ? train->stride : train->length;
 	uint32_t link = SIM_NONE, at = 0;
 
-	if (!port || (host == SIM_NONE && !nopal__is_multicast(train->to)))
+	if (!port ||
+	    (host == SIM_NONE && !nopal_address_is_multicast(train->to)))
 		return NOPAL_UNSENT;
 	if (host != SIM_NONE)
 		link = nopal__sim_route(sim, sim->hosts[port->host], host);

@@ -200,6 +200,10 @@ bool nopal__sim_link_put(struct sim *sim, uint32_t link, int64_t time_ns,
 struct sim_packet *nopal__sim_link_take(struct sim *sim, uint32_t link);
 
 /* sim_topology.c */
+/* The host's address of IPv6; whoever is spoken to by it answers from it, and a port is
+ * the same at both. */
+void nopal__sim_address6(int host, uint16_t port,
+			 struct nopal_address *ret_address);
 /* The link from a node towards a host, or SIM_NONE. */
 uint32_t nopal__sim_route(struct sim *sim, uint32_t node, uint32_t host);
 void nopal__sim_topology_free(struct sim *sim);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sim_multicast.c -- multicast in the simulated network: a packet to an address of
- * 224.0.0.0/4 goes to every port that was opened there, over each link of the tree of
- * shortest paths once.
+ * 224.0.0.0/4 or ff00::/8 goes to every port that was opened there, over each link of
+ * the tree of shortest paths once.
  *
  * Nothing is said to routers: who hears is known at once, everywhere.  The sender's
  * own host does not hear itself.
@@ -49,8 +49,11 @@ void nopal__sim_cast_close(struct sim *sim, struct sim_port *port)
 static bool hears(const struct sim_port *port,
 		  const struct nopal_address *group)
 {
-	return nopal_address_equal(&nopal__endpoint_port(port->endpoint)->local,
-				   group);
+	struct nopal_address local =
+		nopal__endpoint_port(port->endpoint)->local;
+
+	local.reserved = group->reserved; /* there is one interface */
+	return nopal_address_equal(&local, group);
 }
 
 struct sim_port *nopal__sim_cast_port(struct sim *sim,

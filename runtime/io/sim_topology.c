@@ -21,7 +21,8 @@
 #include "sim.h"
 
 enum {
-	SIM_NET = 10, /* hosts live in 10.0.0.0/8 */
+	SIM_NET = 10,	 /* hosts live in 10.0.0.0/8 */
+	SIM_NET6 = 0xfd, /* and in fd00::/104 */
 	SIM_MOST_HOSTS = 1 << 24,
 	SIM_BYTE = 0xff,
 	SIM_STREAM_LINKS = 1, /* stream of link i: this and i */
@@ -29,40 +30,48 @@ enum {
 
 /* -------------------------------------------------------------- addresses */
 
-/* Bytes of an IPv4 address within ::ffff:a.b.c.d. */
-enum {
-	SIM_MAPPED_A = 10,
-	SIM_MAPPED_B,
-	SIM_IP_A,
-	SIM_IP_B,
-	SIM_IP_C,
-	SIM_IP_D
+/* Each host has two addresses, ::ffff:10.A.B.C and fd00::A.B.C: its number is in the
+ * same three bytes of both. */
+enum { SIM_PREFIX = 13, SIM_IP_A = SIM_PREFIX, SIM_IP_B, SIM_IP_C };
+static const uint8_t sim_net4[SIM_PREFIX] = {
+	[10] = SIM_BYTE, [11] = SIM_BYTE, [12] = SIM_NET
 };
+static const uint8_t sim_net6[SIM_PREFIX] = { [0] = SIM_NET6 };
 
-void nopal_sim_address(int host, uint16_t port,
-		       struct nopal_address *ret_address)
+static void sim_address(const uint8_t *net, int host, uint16_t port,
+			struct nopal_address *ret_address)
 {
 	uint32_t number = (uint32_t)host;
 
 	memset(ret_address, 0, sizeof(*ret_address));
-	ret_address->ip[SIM_MAPPED_A] = SIM_BYTE;
-	ret_address->ip[SIM_MAPPED_B] = SIM_BYTE;
-	ret_address->ip[SIM_IP_A] = SIM_NET;
-	ret_address->ip[SIM_IP_B] = number >> 16 & SIM_BYTE;
-	ret_address->ip[SIM_IP_C] = number >> 8 & SIM_BYTE;
-	ret_address->ip[SIM_IP_D] = number & SIM_BYTE;
+	memcpy(ret_address->ip, net, SIM_PREFIX);
+	ret_address->ip[SIM_IP_A] = number >> 16 & SIM_BYTE;
+	ret_address->ip[SIM_IP_B] = number >> 8 & SIM_BYTE;
+	ret_address->ip[SIM_IP_C] = number & SIM_BYTE;
 	ret_address->port = port;
+}
+
+void nopal_sim_address(int host, uint16_t port,
+		       struct nopal_address *ret_address)
+{
+	sim_address(sim_net4, host, port, ret_address);
+}
+
+void nopal__sim_address6(int host, uint16_t port,
+			 struct nopal_address *ret_address)
+{
+	sim_address(sim_net6, host, port, ret_address);
 }
 
 uint32_t nopal__sim_host_of(const struct sim *sim,
 			    const struct nopal_address *address)
 {
 	const uint8_t *ip = address->ip;
-	uint32_t host = (uint32_t)ip[SIM_IP_B] << 16 |
-			(uint32_t)ip[SIM_IP_C] << 8 | ip[SIM_IP_D];
+	uint32_t host = (uint32_t)ip[SIM_IP_A] << 16 |
+			(uint32_t)ip[SIM_IP_B] << 8 | ip[SIM_IP_C];
 
-	if (ip[SIM_IP_A] != SIM_NET || ip[SIM_MAPPED_A] != SIM_BYTE ||
-	    host >= sim->host_count)
+	if (host >= sim->host_count || (memcmp(ip, sim_net4, SIM_PREFIX) != 0 &&
+					memcmp(ip, sim_net6, SIM_PREFIX) != 0))
 		return SIM_NONE;
 	return host;
 }

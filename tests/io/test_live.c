@@ -86,7 +86,7 @@ static void test_ipv4_is_mapped(void **state)
 	(void)state;
 	assert_int_equal(nopal_address_parse("192.0.2.7:80", &address, NULL),
 			 0);
-	assert_true(nopal__live_address_is_v4(&address));
+	assert_true(nopal_address_is_v4(&address));
 	assert_int_equal(nopal__live_address_to(&address, AF_INET, &name),
 			 sizeof(name.v4));
 	assert_int_equal(ntohl(name.v4.sin_addr.s_addr), 0xc0000207);

@@ -3,6 +3,7 @@
  * test_sim_topology.c -- hosts, routes and links of the simulated world.
  */
 #include "noting_core.h"
+#include "sim.h"
 
 static void a_host_reaches_itself(void **state)
 {
@@ -27,6 +28,31 @@ static void hosts_have_addresses(void **state)
 	nopal_sim_address(300, PORT, &address);
 	assert_memory_equal(address.ip, expected, sizeof(expected));
 	assert_int_equal(address.port, PORT);
+}
+
+/* And each has one of IPv6: who is spoken to by that hears that of the speaker. */
+static void hosts_have_two_addresses(void **state)
+{
+	struct nopal_address address, from;
+	struct nopal_endpoint *ends[2];
+	struct nopal_world *world = pair("delay 5ms", 1, ends);
+
+	(void)state;
+	nopal__sim_address6(300, PORT, &address);
+	assert_int_equal(nopal__sim_host_of((struct sim *)world, &address),
+			 SIM_NONE);
+	address = nopal__endpoint_port(ends[1])->local;
+	nopal__sim_address6(1, address.port, &address);
+	assert_int_equal(nopal__sim_host_of((struct sim *)world, &address), 1);
+	assert_false(nopal_address_is_v4(&address));
+	assert_int_equal(transmit(ends[0], &address, "six", 3, 0),
+			 NOPAL_TRANSMITTED);
+	nopal_sim_run(world, NOPAL_SECOND);
+	heard(0, ends[1], 5 * NOPAL_MILLISECOND, "six");
+	nopal__sim_address6(0, nopal__endpoint_port(ends[0])->local.port,
+			    &from);
+	assert_true(nopal_address_equal(&notes[0].from, &from));
+	end(world);
 }
 
 static void a_star_forwards_through_its_middle(void **state)
@@ -139,6 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hosts_have_addresses),
+		cmocka_unit_test(hosts_have_two_addresses),
 		cmocka_unit_test(a_host_reaches_itself),
 		cmocka_unit_test(a_star_forwards_through_its_middle),
 		cmocka_unit_test(a_dumbbell_shares_its_bottleneck),

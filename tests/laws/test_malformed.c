@@ -47,15 +47,15 @@ static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
 
 	(void)now_ns;
 	nopal_sim_address(1, 2000, &acceptor);
-	to_acceptor =
-		nopal_address_equal(to, &acceptor) || nopal__is_multicast(to);
+	to_acceptor = nopal_address_equal(to, &acceptor) ||
+		      nopal_address_is_multicast(to);
 	if (museum->count == GOLDEN_ROOM || length > sizeof(packet->bytes) ||
 	    museum->of_kind[to_acceptor][bytes[museum->kind_at]] == OF_ONE_KIND)
 		return;
 	museum->of_kind[to_acceptor][bytes[museum->kind_at]]++;
 	packet->from = *from;
 	packet->to_acceptor = to_acceptor;
-	packet->cast = nopal__is_multicast(to);
+	packet->cast = nopal_address_is_multicast(to);
 	casts_seen += packet->cast;
 	packet->length = length;
 	memcpy(packet->bytes, bytes, length);

@@ -299,6 +299,157 @@ static void test_an_urgent_message_and_one_that_is_late(void **state)
 	many_close(&many);
 }
 
+/* ----------------------------------------------------------- two families */
+
+static void check_family(bool cast6, uint32_t count)
+{
+	uint32_t hearing = cast6 ? count / 2 : (count + 1) / 2;
+	const struct nopal_session *bottom;
+
+	many_cast6 = cast6;
+	many_family = MANY_MIXED;
+	many_open(&many, MANY_CHANNEL("", "report = 1ms", ALL), count,
+		  "delay 1ms", 1);
+	many_watch(&many);
+	many_run(&many, 60 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), hearing);
+	assert_int_equal(many.casts, hearing > 0); /* one probe */
+	bottom = &nopal__bottom(nopal__core(many.group))->session;
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(nopal_destination_at(bottom, i)->hears,
+				 many_is_v6(i) == cast6);
+	many_watch(&many);
+	send_some(10, 5000);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.casts, hearing ? 40 : 0);
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 10);
+	all_have(0, 10);
+	many_close(&many);
+}
+
+/* Who is spoken to by the other family is not asked whether it hears, and has copies;
+ * so have all, where nobody is of the channel's. */
+static void test_members_of_both_families(void **state)
+{
+	const enum many_family family = many_family;
+	const bool cast6 = many_cast6;
+
+	(void)state;
+	check_family(false, 5);
+	check_family(true, 5);
+	check_family(true, 2);
+	check_family(true, 1);
+	many_family = family;
+	many_cast6 = cast6;
+}
+
+/* One that joins opens it for its family, whoever was there before. */
+static void test_one_of_the_other_family_comes_later(void **state)
+{
+	const enum many_family family = many_family;
+	uint32_t first = many_cast6 ? 0 : 1, then = 1 - first;
+
+	(void)state;
+	many_family = MANY_MIXED;
+	many_prepare(&many, MANY_CHANNEL("", "", ALL), 2, "delay 10ms", 1);
+	assert_true(many_add(&many, first) > 0);
+	many_run(&many, NOPAL_SECOND);
+	send_some(5, 5000);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 0);
+	assert_true(many_add(&many, then) > 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 1);
+	send_some(5, 5000);
+	many_run(&many, NOPAL_SECOND);
+	assert_true(many_has(&many, first, 0, 10));
+	assert_true(many_has(&many, then, 5, 10));
+	assert_int_equal(many.fates[NOPAL_ARRIVED], 10);
+	many_close(&many);
+	many_family = family;
+}
+
+/* ------------------------------------------------------------------ the group */
+
+static struct nopal_plan *plan_with(const char *group,
+				    struct nopal_problems *problems)
+{
+	char config[2048];
+
+	snprintf(config, sizeof(config),
+		 MANY_CHANNEL("group = \"%s\"", "", ALL), group);
+	return nopal_plan_parse(config, "many.conf", NULL, problems);
+}
+
+static void refused(const char *group, const char *cause, const char *fix)
+{
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	assert_null(plan_with(group, &problems));
+	assert_int_equal(problems.errors, 1);
+	assert_non_null(strstr(problems.entries[0].cause, "multicast.group"));
+	assert_non_null(strstr(problems.entries[0].cause, cause));
+	assert_non_null(strstr(problems.entries[0].fix, fix));
+	nopal_problems_fini(&problems);
+}
+
+static void test_groups_that_are_none(void **state)
+{
+	static const char *const hosts[] = {
+		"223.255.255.255:9",   "240.0.0.0:9",
+		"[fe80::1]:9",	       "[2001:db8::ffff:e100:1]:9",
+		"[::ffff:10.0.0.1]:9",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		refused(hosts[i], "no multicast address", "ff00::/8");
+	refused("[ff01::1]:9", "leaves no host", "ff02");
+	refused("[ff10::1]:9", "leaves no host", "ff15");
+	refused("[ff15::1]", "is not an address", "[ff15::1:2]:9000");
+	refused("[ff02::1%nosuchdevice]:9", "no such interface", "%eth0");
+}
+
+static void agree(const char *one, const char *other, bool same)
+{
+	struct nopal_problems problems;
+	struct nopal_plan *a, *b;
+
+	nopal_problems_init(&problems);
+	a = plan_with(one, &problems);
+	b = plan_with(other, &problems);
+	assert_true(a && b);
+	assert_int_equal(
+		strcmp(nopal_plan_canonical(a), nopal_plan_canonical(b)) == 0,
+		same);
+	nopal_problems_fini(&problems);
+	nopal_plan_unref(a);
+	nopal_plan_unref(b);
+}
+
+/* Both ends have the same address, however it is written, and each its interface. */
+static void test_what_both_ends_must_have(void **state)
+{
+	(void)state;
+	agree("239.1.2.3:9", "239.1.2.3:9", true);
+	agree("239.1.2.3:9", "[::ffff:239.1.2.3]:9", true);
+	agree("239.1.2.3:9", "239.1.2.4:9", false);
+	agree("[ff02::1]:9", "[ff02:0::0001]:9", true);
+	agree("[ff02::1]:9", "[ff02::1%lo]:9", true);
+	agree("[ff02::1]:9", "[ff12::1]:9", false);
+	agree("[ff02::1]:9", "[ff02::1]:10", false);
+	agree("[ff02::1]:9", "239.1.2.3:9", false);
+}
+
+static int of_ipv6(void **state)
+{
+	(void)state;
+	many_family = MANY_V6;
+	many_cast6 = true;
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,7 +465,12 @@ int main(void)
 		cmocka_unit_test(test_to_one_alone_and_back),
 		cmocka_unit_test(test_an_urgent_message),
 		cmocka_unit_test(test_an_urgent_message_and_one_that_is_late),
+		cmocka_unit_test(test_members_of_both_families),
+		cmocka_unit_test(test_one_of_the_other_family_comes_later),
+		cmocka_unit_test(test_groups_that_are_none),
+		cmocka_unit_test(test_what_both_ends_must_have),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("IPv4", tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("IPv6", tests, of_ipv6, NULL);
 }

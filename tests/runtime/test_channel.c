@@ -21,7 +21,9 @@ static struct nopal_address group_address(void)
 {
 	struct nopal_address address;
 
-	assert_int_equal(nopal_address_parse("239.77.0.1:9077", &address, NULL),
+	assert_int_equal(nopal_address_parse(many_cast6 ? MANY_GROUP6
+							: "239.77.0.1:9077",
+					     &address, NULL),
 			 0);
 	return address;
 }
@@ -63,9 +65,9 @@ static void note_cast(void *user, int64_t now_ns,
 	struct nopal_address group = group_address(), sender;
 
 	(void)user, (void)now_ns;
-	if (!nopal__is_multicast(to))
+	if (!nopal_address_is_multicast(to))
 		return;
-	nopal_sim_address(0, MANY_PORT, &sender);
+	many_address(0, MANY_PORT, many_cast6, &sender);
 	casts.count++;
 	casts.strange += !nopal_address_equal(to, &group) ||
 			 !nopal_address_equal(from, &sender) ||
@@ -134,9 +136,9 @@ static struct nopal_world_ops ops;
 
 static int no_way_out(struct nopal_world *world,
 		      struct nopal_endpoint *endpoint,
-		      const struct nopal_address *toward, unsigned hops)
+		      const struct nopal_casting *casting)
 {
-	(void)world, (void)endpoint, (void)toward, (void)hops;
+	(void)world, (void)endpoint, (void)casting;
 	return -ENETUNREACH;
 }
 
@@ -297,7 +299,8 @@ static void test_groups_and_listeners_share_an_address(void **state)
 							places[p].port),
 				     plan, NOPAL_ALLOW_CONNECTIONLESS,
 				     &callbacks, NULL);
-		nopal_sim_address(places[p].host, places[p].port, &address);
+		many_address(places[p].host, places[p].port, many_cast6,
+			     &address);
 		for (int g = 0; g < GROUPS; g++)
 			assert_true(nopal_destination_add(groups[g], &address) >
 				    0);
@@ -362,7 +365,7 @@ static void take_a_cast(const char *config, struct nopal_address *ret_sender)
 	send_some(1, 300);
 	many_run(&many, 2 * NOPAL_MILLISECOND);
 	assert_int_equal(many.end[0].delivered, 0);
-	nopal_sim_address(0, MANY_PORT, ret_sender);
+	many_address(0, MANY_PORT, many_cast6, ret_sender);
 }
 
 static const struct nopal_counters *hearer_counters(void)
@@ -385,15 +388,17 @@ static void test_what_is_forged_is_dropped_and_counted(void **state)
 	unknown = door_counters()->unknown_session;
 	sealed = hearer_counters()->rx_sealed_badly;
 
-	nopal_sim_address(0, MANY_PORT + 1,
-			  &other); /* another port of the host */
+	many_address(0, MANY_PORT + 1, many_cast6,
+		     &other); /* another port of the host */
 	inject(door(), &other, bytes, length);
-	nopal_sim_address(2, MANY_PORT, &other); /* another host */
+	many_address(2, MANY_PORT, many_cast6, &other); /* another host */
+	inject(door(), &other, bytes, length);
+	many_address(0, MANY_PORT, !many_cast6, &other); /* its other address */
 	inject(door(), &other, bytes, length);
 	bytes[2] ^= 1; /* another id */
 	inject(door(), &sender, bytes, length);
 	bytes[2] ^= 1;
-	assert_int_equal(door_counters()->unknown_session, unknown + 3);
+	assert_int_equal(door_counters()->unknown_session, unknown + 4);
 
 	for (unsigned kind = 0; kind <= UINT8_MAX; kind++)
 		if (kind != casts.last[0]) {
@@ -478,29 +483,39 @@ static void test_whatever_comes_nothing_breaks(void **state)
 
 /* --------------------------------------------------------------- what is refused */
 
-static void test_who_may_open_and_join(void **state)
+static struct nopal_address parsed(const char *text)
 {
-	const int64_t group = INT64_C(0xef4d00012375), /* 239.77.0.1:9077 */
-		host = INT64_C(0x0a0000012375);
-	struct nopal_session *hearer;
+	struct nopal_address address;
+
+	assert_int_equal(nopal_address_parse(text, &address, NULL), 0);
+	return address;
+}
+
+/* A group of the family that is not the channel's. */
+static struct nopal_address other_group(void)
+{
+	return parsed(many_cast6 ? "239.1.2.3:9077" : MANY_GROUP6);
+}
+
+static void test_who_may_open(void **state)
+{
+	const struct nopal_address group = group_address(),
+				   host = parsed(many_cast6 ? "[fd00::1]:9077"
+							    : "10.0.0.1:9077");
 	bool outermost;
 	int64_t id;
 
 	(void)state;
 	begin(PLAIN, 1, "delay 1ms");
-	hearer = many.end[0].session;
 	outermost = nopal__turn_begin(many.world);
-	id = nopal_channel_open(many.group, group, 1);
+	id = nopal_channel_open(many.group, 0, &group, 1);
 	assert_true(id > 0 && id <= UINT32_MAX);
-	assert_int_equal(nopal_channel_open(many.group, group, 1), id);
-	assert_int_equal(nopal_channel_open(many.group, host, 1), -EINVAL);
-	assert_int_equal(nopal_channel_open(hearer, group, 1), -EINVAL);
-	assert_int_equal(nopal_channel_join(hearer, group, (uint32_t)id), 0);
-	assert_int_equal(nopal_channel_join(hearer, group, (uint32_t)id + 1),
-			 -EEXIST);
-	assert_int_equal(nopal_channel_join(hearer, host, (uint32_t)id),
-			 -EINVAL);
-	assert_int_equal(nopal_channel_join(many.group, group, (uint32_t)id),
+	assert_true(nopal_channel_reaches(many.group, 0));
+	assert_int_equal(nopal_channel_open(many.group, 0, &group, 1), id);
+	assert_int_equal(nopal_channel_open(many.group, 1, &group, 1),
+			 -ENOTCONN);
+	assert_int_equal(nopal_channel_open(many.group, 0, &host, 1), -EINVAL);
+	assert_int_equal(nopal_channel_open(many.end[0].session, 0, &group, 1),
 			 -EINVAL);
 	nopal__turn_end(many.world, outermost);
 	send_some(1, 100);
@@ -509,18 +524,59 @@ static void test_who_may_open_and_join(void **state)
 	many_close(&many);
 }
 
+static void test_who_may_join(void **state)
+{
+	const struct nopal_address group = group_address(),
+				   other = other_group(),
+				   host = parsed(many_cast6 ? "[fd00::1]:9077"
+							    : "10.0.0.1:9077");
+	struct nopal_session *hearer;
+	bool outermost;
+	uint32_t id;
+
+	(void)state;
+	begin(PLAIN, 1, "delay 1ms");
+	hearer = many.end[0].session;
+	outermost = nopal__turn_begin(many.world);
+	id = (uint32_t)nopal_channel_open(many.group, 0, &group, 1);
+	assert_int_equal(nopal_channel_join(hearer, &group, id), 0);
+	assert_int_equal(nopal_channel_join(hearer, &group, id + 1), -EEXIST);
+	assert_int_equal(nopal_channel_join(hearer, &host, id), -EINVAL);
+	assert_int_equal(nopal_channel_join(hearer, &other, id), -EAFNOSUPPORT);
+	assert_int_equal(nopal_channel_join(many.group, &group, id), -EINVAL);
+	nopal__turn_end(many.world, outermost);
+	send_some(1, 100);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	many_close(&many);
+}
+
+/* Nobody is there, or nobody of its family. */
 static void test_towards_nobody_there_is_no_channel(void **state)
 {
+	const struct nopal_address group = group_address(),
+				   other = other_group();
 	bool outermost;
 
 	(void)state;
 	many_prepare(&many, PLAIN, 1, "delay 1ms", 1);
 	outermost = nopal__turn_begin(many.world);
-	assert_int_equal(
-		nopal_channel_open(many.group, INT64_C(0xef4d00012375), 1),
-		-ENOTCONN);
+	assert_int_equal(nopal_channel_open(many.group, 0, &group, 1),
+			 -ENOTCONN);
+	assert_true(many_add(&many, 0) > 0);
+	assert_int_equal(nopal_channel_open(many.group, 0, &other, 1),
+			 -EAFNOSUPPORT);
+	assert_false(nopal_channel_reaches(many.group, 0));
 	nopal__turn_end(many.world, outermost);
 	many_close(&many);
+}
+
+static int of_ipv6(void **state)
+{
+	(void)state;
+	many_family = MANY_V6;
+	many_cast6 = true;
+	return 0;
 }
 
 int main(void)
@@ -533,9 +589,11 @@ int main(void)
 		cmocka_unit_test(test_groups_and_listeners_share_an_address),
 		cmocka_unit_test(test_what_is_forged_is_dropped_and_counted),
 		cmocka_unit_test(test_whatever_comes_nothing_breaks),
-		cmocka_unit_test(test_who_may_open_and_join),
+		cmocka_unit_test(test_who_may_open),
+		cmocka_unit_test(test_who_may_join),
 		cmocka_unit_test(test_towards_nobody_there_is_no_channel),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("IPv4", tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("IPv6", tests, of_ipv6, NULL);
 }

@@ -153,7 +153,42 @@ static void test_segments(void **state)
 	nopal_problems_fini(&problems);
 }
 
-static void test_addresses(void **state)
+/* As it is written back. */
+static const char *address_of(const char *text,
+			      struct nopal_address *ret_address)
+{
+	static char back[NOPAL_ADDRESS_TEXT];
+	struct nopal_quantity quantity;
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	assert_true(nopal__quantity_read(text, NOPAL_ADDRESS, NULL, "key",
+					 &quantity, &problems));
+	assert_int_equal(problems.count, 0);
+	*ret_address = quantity.address;
+	return nopal_address_format(&quantity.address, back);
+}
+
+static void refuses_address(const char *text)
+{
+	const struct nopal_address before = { .port = 77 };
+	struct nopal_quantity quantity = { .address = before };
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	assert_false(nopal__quantity_read(text, NOPAL_ADDRESS, NULL, "key",
+					  &quantity, &problems));
+	assert_true(nopal_address_equal(&quantity.address, &before));
+	assert_int_equal(problems.errors, 1);
+	assert_non_null(strstr(problems.entries[0].cause, "key"));
+	assert_non_null(
+		strstr(problems.entries[0].cause, "is not an address: "));
+	assert_non_null(strstr(problems.entries[0].fix, "239.1.2.3:9000"));
+	assert_non_null(strstr(problems.entries[0].fix, "[ff15::1:2]:9000"));
+	nopal_problems_fini(&problems);
+}
+
+static void test_addresses_that_are_none(void **state)
 {
 	static const char *const bad[] = {
 		"",
@@ -170,20 +205,93 @@ static void test_addresses(void **state)
 		"239..2.3:9000",
 		"239.1.2.-3:9000",
 		"a.b.c.d:9000",
-		"[::1]:9000",
+		"localhost:9000",
+		"239.1.2.3%lo:9000",
+		"[239.1.2.3]:9000",
 		"1.2.3.4294967297:9",
 		"1.2.3.99999999999999999999:9",
+		"ff15::1:9000",
+		"[ff15::1]",
+		"[ff15::1]:",
+		"[ff15::1]:0",
+		"[ff15::1]9000",
+		"[ff15::1:9000",
+		"ff15::1]:9000",
+		"[]:9000",
+		"[%lo]:9000",
+		"[ff15::1]]:9000",
+		"[[ff15::1]:9000",
+		"[ff15::g]:9000",
+		"[ff15::1::2]:9000",
+		"[1:2:3:4:5:6:7:8:9]:9000",
+		"[ff15::1 ]:9000",
+		"[ff02::1%]:9000",
+		"[ff02::1%nosuchdevice]:9000",
+		"[ff02::1%0]:9000",
+		"[ff02::1%65536]:9000",
+		"[ff02::1%lo%lo]:9000",
 	};
+	char longest[1000];
 
 	(void)state;
-	assert_int_equal(value_of("239.1.2.3:9000", NOPAL_ADDRESS),
-			 INT64_C(0xef0102032328));
-	assert_int_equal(value_of("0.0.0.0:1", NOPAL_ADDRESS), 1);
-	assert_int_equal(value_of("255.255.255.255:65535", NOPAL_ADDRESS),
-			 INT64_C(0xffffffffffff));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		refuses(bad[i], NOPAL_ADDRESS, "is not an address",
-			"239.1.2.3:9000");
+		refuses_address(bad[i]);
+	memset(longest, '1', sizeof(longest));
+	memcpy(longest + sizeof(longest) - sizeof(":9000"), ":9000",
+	       sizeof(":9000"));
+	refuses_address(longest);
+	longest[0] = '[';
+	refuses_address(longest);
+}
+
+static void test_addresses(void **state)
+{
+	struct nopal_address address;
+
+	(void)state;
+	assert_string_equal(address_of("239.1.2.3:9000", &address),
+			    "239.1.2.3:9000");
+	assert_true(nopal_address_is_v4(&address));
+	assert_true(nopal_address_is_multicast(&address));
+	assert_string_equal(address_of("0.0.0.0:1", &address), "0.0.0.0:1");
+	assert_false(nopal_address_is_multicast(&address));
+	assert_string_equal(address_of("255.255.255.255:65535", &address),
+			    "255.255.255.255:65535");
+	assert_false(nopal_address_is_multicast(&address));
+	assert_string_equal(address_of("[ff15:0::0042:0001]:9010", &address),
+			    "[ff15::42:1]:9010");
+	assert_false(nopal_address_is_v4(&address));
+	assert_true(nopal_address_is_multicast(&address));
+	assert_int_equal(address.reserved, 0);
+	assert_string_equal(address_of("[2001:db8::ff:e000:1]:9", &address),
+			    "[2001:db8::ff:e000:1]:9");
+	assert_false(nopal_address_is_multicast(&address));
+}
+
+/* It is of IPv4, however it is written. */
+static void test_an_address_that_is_mapped(void **state)
+{
+	struct nopal_address address;
+
+	(void)state;
+	assert_string_equal(address_of("[::ffff:239.1.2.3]:9000", &address),
+			    "239.1.2.3:9000");
+	assert_true(nopal_address_is_v4(&address));
+	assert_true(nopal_address_is_multicast(&address));
+}
+
+/* An interface by its name is the one of that index, and is written by that. */
+static void test_an_address_at_an_interface(void **state)
+{
+	struct nopal_address named, back, other;
+
+	(void)state;
+	address_of("[ff02::42%lo]:9000", &named);
+	assert_true(named.reserved > 0);
+	address_of(address_of("[ff02::42%lo]:9000", &named), &back);
+	assert_true(nopal_address_equal(&named, &back));
+	address_of("[ff02::42]:9000", &other);
+	assert_false(nopal_address_equal(&named, &other));
 }
 
 static void test_words(void **state)
@@ -209,7 +317,8 @@ static void test_words(void **state)
 static void writes(int64_t value, bool segments, enum nopal_unit unit,
 		   const char *choices, const char *expected)
 {
-	struct nopal_quantity quantity = { value, segments };
+	struct nopal_quantity quantity = { .value = value,
+					   .in_segments = segments };
 	char *text = nopal__quantity_text(quantity, unit, choices);
 
 	assert_string_equal(text, expected);
@@ -233,10 +342,6 @@ static void test_writing(void **state)
 	writes(1, false, NOPAL_SWITCH, NULL, "on");
 	writes(2, false, NOPAL_WORD, "a|b|c", "c");
 	writes(-4, false, NOPAL_COUNT, NULL, "-4");
-	writes(INT64_C(0xef0102032328), false, NOPAL_ADDRESS, NULL,
-	       "239.1.2.3:9000");
-	writes(INT64_C(0xffffffffffff), false, NOPAL_ADDRESS, NULL,
-	       "255.255.255.255:65535");
 }
 
 static bool outside(const char *text, enum nopal_unit unit, const char *least,
@@ -275,6 +380,12 @@ static void test_ranges(void **state)
 			    "224.0.0.0:1", "239.255.255.255:65535"));
 	assert_true(outside("240.0.0.0:1", NOPAL_ADDRESS, "224.0.0.0:1",
 			    "239.255.255.255:65535"));
+	assert_true(outside("239.1.2.3:65535", NOPAL_ADDRESS, "224.0.0.0:1",
+			    "239.1.2.3:65534"));
+	assert_false(outside("[ff15::1]:1", NOPAL_ADDRESS, "[ff00::]:1",
+			     "[ff15::1]:1"));
+	assert_true(outside("[ff15::2]:1", NOPAL_ADDRESS, "[ff00::]:1",
+			    "[ff15::1]:1"));
 }
 
 int main(void)
@@ -290,6 +401,9 @@ int main(void)
 		cmocka_unit_test(test_switches_and_units_unknown),
 		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_addresses_that_are_none),
+		cmocka_unit_test(test_an_address_that_is_mapped),
+		cmocka_unit_test(test_an_address_at_an_interface),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_writing),
 		cmocka_unit_test(test_ranges),

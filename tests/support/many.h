@@ -58,6 +58,13 @@ enum {
 	" retransmit {} windowed_cc {} tcp_congestion {} reliable_fifo {} "    \
 	"checksum {}\n}\n"
 
+/* By which family the destinations are spoken to, in order; and is the channel's
+ * address of IPv6?  A test may set it before it opens anything. */
+enum many_family { MANY_V4, MANY_V6, MANY_MIXED /* V4 V6 V4 V6 ... */ };
+static enum many_family many_family;
+static bool many_cast6;
+#define MANY_GROUP6 "[ff15::4d:1]:9077"
+
 struct many;
 struct many_end { /* one of the destinations */
 	struct many *many;
@@ -305,17 +312,46 @@ static inline void many_cut(struct many *many, uint32_t index)
 	many_link(many, index, "loss 100%");
 }
 
+/* The same with an address of IPv6 for its channel. */
+static inline const char *many_config6(const char *config)
+{
+	static const char channel[] = "multicast {";
+	static char text[4096];
+	const char *at = strstr(config, channel);
+
+	if (!many_cast6 || !at)
+		return config;
+	at += strlen(channel);
+	snprintf(text, sizeof(text), "%.*s group = \"%s\" %s",
+		 (int)(at - config), config, MANY_GROUP6, at);
+	return text;
+}
+
 static inline struct nopal_plan *many_plan(const char *config)
 {
 	struct nopal_problems problems;
 	struct nopal_plan *plan;
 
 	nopal_problems_init(&problems);
-	plan = nopal_plan_parse(config, "many.conf", NULL, &problems);
+	plan = nopal_plan_parse(many_config6(config), "many.conf", NULL,
+				&problems);
 	if (!plan)
 		nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);
 	return plan;
+}
+
+static inline bool many_is_v6(uint32_t index)
+{
+	return many_family == MANY_V6 ||
+	       (many_family == MANY_MIXED && index % 2);
+}
+
+/* Where somebody is for the one who speaks to it. */
+static inline void many_address(int host, uint16_t port, bool v6,
+				struct nopal_address *ret_address)
+{
+	(v6 ? nopal__sim_address6 : nopal_sim_address)(host, port, ret_address);
 }
 
 static inline void many_listen(struct many *many, uint32_t index)
@@ -330,7 +366,8 @@ static inline void many_listen(struct many *many, uint32_t index)
 	end->many = many;
 	end->endpoint = nopal_sim_endpoint(many->world, many_host(many, index),
 					   MANY_PORT);
-	nopal_sim_address(many_host(many, index), MANY_PORT, &end->address);
+	many_address(many_host(many, index), MANY_PORT, many_is_v6(index),
+		     &end->address);
 	assert_int_equal(nopal_endpoint_allow(end->endpoint, many->plan,
 					      NOPAL_ALLOW_CONNECTIONLESS,
 					      &callbacks, end),
@@ -449,7 +486,7 @@ static inline void many_tap(void *user, int64_t now_ns,
 			    const uint8_t *bytes, size_t length)
 {
 	(void)now_ns, (void)from, (void)bytes, (void)length;
-	((struct many *)user)->casts += nopal__is_multicast(to);
+	((struct many *)user)->casts += nopal_address_is_multicast(to);
 }
 
 /* From now on: what leaves for multicast addresses is counted. */

@@ -72,6 +72,10 @@ static void write_value(struct draw *from,
 		write_word(from, parameter->choices);
 	else if (parameter->unit == NOPAL_SWITCH)
 		fprintf(from->out, "%s", happens(from, 50) ? "on" : "off");
+	else if (parameter->unit == NOPAL_ADDRESS)
+		fprintf(from->out, "\"%s\"",
+			happens(from, 50) ? parameter->initial
+					  : "[ff15::4d:1]:9077");
 	else if (parameter->least && happens(from, EXTREME_PERCENT))
 		fprintf(from->out, "%s", parameter->least);
 	else

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * address.h -- where somebody is: an address of IPv6, or of IPv4 mapped into it, and a
+ * port.  Part of nopal.h and microprotocol.h, which include it.
+ */
+#ifndef NOPAL_ADDRESS_H
+#define NOPAL_ADDRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nopal_address {
+	uint8_t ip[16];	   /* IPv4 as ::ffff:a.b.c.d */
+	uint16_t port;	   /* host order */
+	uint16_t reserved; /* the interface that it means; 0: none */
+};
+
+enum { NOPAL_ADDRESS_TEXT = 64 };
+/* Writes at most NOPAL_ADDRESS_TEXT bytes; returns `text`. */
+const char *nopal_address_format(const struct nopal_address *address,
+				 char *text);
+bool nopal_address_equal(const struct nopal_address *a,
+			 const struct nopal_address *b);
+
+static inline bool nopal_address_is_v4(const struct nopal_address *address)
+{
+	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0,    0,
+					    0, 0, 0, 0, 0xff, 0xff };
+
+	return memcmp(address->ip, mapped, sizeof(mapped)) == 0;
+}
+
+/* Is it one of 224.0.0.0/4 or ff00::/8? */
+static inline bool
+nopal_address_is_multicast(const struct nopal_address *address)
+{
+	enum { V4_AT = 12, V4_BITS = 4, V4_CLASS = 14 };
+
+	return nopal_address_is_v4(address)
+		       ? address->ip[V4_AT] >> V4_BITS == V4_CLASS
+		       : address->ip[0] == UINT8_MAX;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
