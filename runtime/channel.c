@@ -114,6 +114,8 @@ void nopal__cast(struct nopal_core *group, struct nopal_segment *segment)
 	if (segment->body.length)
 		memcpy(at, segment->body.bytes, segment->body.length);
 	nopal__train_add_open(group, group->endpoint, bytes);
+	if (bytes > nopal_path_limit(&group->session))
+		nopal__train_end_long(group->endpoint, true);
 	group->group->gone.datagrams_out++;
 	group->group->gone.datagram_bytes_out += bytes;
 }

@@ -293,6 +293,7 @@ static int64_t join(struct nopal_core *group,
 	top = nopal__top(bottom);
 	top->destination->id = ++all->ids;
 	all->member[all->count++] = top;
+	group->by_ipv6 |= top->by_ipv6;
 	nopal_raise_DESTINATION_ADDED(&group->session, top->destination);
 	nopal__session_start(bottom);
 	return top->destination->id;

@@ -45,6 +45,7 @@ enum {
 	NOPAL_FINGERPRINT_BYTES = 8,
 	NOPAL_CHECK_BYTES = 8,
 	NOPAL_UDP_BYTES = 28,	 /* IPv4 and UDP headers, part of the MTU */
+	NOPAL_IPV6_MORE = 20,	 /* what the header of IPv6 is longer by */
 	NOPAL_PATH_FLOOR = 1200, /* RFC 8899, BASE_PLPMTU: IP bytes */
 };
 

@@ -122,6 +122,7 @@ static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
 	core->endpoint = endpoint;
 	core->world = endpoint->port.world;
 	core->peer = *peer;
+	core->by_ipv6 = peer->port && !nopal_address_is_v4(peer);
 	core->now_ns = core->world->now_ns;
 	if (!destination_make(core) || !core_lay_out(core)) {
 		if (is_destination(core))

@@ -181,11 +181,12 @@ struct nopal_core {
 	bool close_asked : 1;
 	bool meets : 1;	    /* its peer opens, too: rendezvous.c */
 	bool half_open : 1; /* bottom: a peer began it, and it is not open yet */
-	bool lowest;	    /* datagrams leave here */
-	bool fans_out;	    /* the layer below is one of destinations */
-	bool is_group;	    /* there may be many of them: it has `group` */
-	bool is_flow;	    /* many stand on it: it has `streams` */
-	bool waits;	    /* a stream, for its turn */
+	bool by_ipv6 : 1; /* its peer, or one of a group's, is reached by it */
+	bool lowest;	  /* datagrams leave here */
+	bool fans_out;	  /* the layer below is one of destinations */
+	bool is_group;	  /* there may be many of them: it has `group` */
+	bool is_flow;	  /* many stand on it: it has `streams` */
+	bool waits;	  /* a stream, for its turn */
 	uint32_t local_id, peer_id;
 	uint32_t path_record; /* path_cache.c; 0: none */
 	struct nopal_address peer;

@@ -442,14 +442,15 @@ uint32_t nopal_pack_limit(const struct nopal_session *session)
 	return nopal__layer(core)->coded.bytes + nopal_body_most(session);
 }
 
-/* Where nobody asks the path, the plan's numbers are all there is to know. */
+/* Where nobody asks the path, all there is to know are the plan's numbers, which are
+ * for IPv4. */
 NOPAL_HOT static uint32_t path_short(const struct nopal_session *session)
 {
 	const struct nopal_core *core = nopal__core(session);
 	const struct nopal_plan *plan = nopal__plan(core);
 
 	if (plan->path_floor == plan->datagram_bytes)
-		return 0;
+		return core->by_ipv6 ? NOPAL_IPV6_MORE : 0;
 	while (core->below)
 		core = core->below;
 	return core->awake->path_short;

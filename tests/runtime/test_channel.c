@@ -15,7 +15,7 @@ static struct many many;
 
 #define PLAIN MANY_CHANNEL("", "report = 1ms", "fan_out {}")
 
-enum { GROUP_PORT = 9077, UDP_MOST = 1472 };
+enum { UDP_IPV4 = 1472, UDP_IPV6 = 1452 }; /* of 1500 bytes of IP */
 
 static struct nopal_address group_address(void)
 {
@@ -71,7 +71,7 @@ static void note_cast(void *user, int64_t now_ns,
 	casts.count++;
 	casts.strange += !nopal_address_equal(to, &group) ||
 			 !nopal_address_equal(from, &sender) ||
-			 length > UDP_MOST;
+			 length > (many_cast6 ? UDP_IPV6 : UDP_IPV4);
 	casts.length = length;
 	memcpy(casts.last, bytes, length);
 }

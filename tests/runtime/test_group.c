@@ -301,6 +301,89 @@ static void test_a_session_with_one_peer_is_a_group_of_one(void **state)
 	many_close(&many);
 }
 
+/* ------------------------------------------------------------ both families */
+
+enum { UDP_IPV4 = 1472, UDP_IPV6 = 1452 }; /* of 1500 bytes of IP */
+
+/* The longest datagram that left whole, by family, and how many could be cut. */
+static struct departed {
+	uint32_t longest[2], cut[2];
+} departed;
+static const struct nopal_world_ops *real_ops;
+
+static enum nopal_transmitted note_departure(struct nopal_world *world,
+					     struct nopal_endpoint *endpoint,
+					     const struct nopal_train *train)
+{
+	bool ipv6 = !nopal_address_is_v4(train->to);
+	uint32_t length = train->stride && train->stride < train->length
+				  ? train->stride
+				  : train->length;
+
+	departed.cut[ipv6] += train->fragments;
+	if (!train->fragments && length > departed.longest[ipv6])
+		departed.longest[ipv6] = length;
+	return real_ops->transmit(world, endpoint, train);
+}
+
+static void depart_from(const char *config, enum many_family family,
+			const size_t *lengths, uint32_t count)
+{
+	struct nopal_world_ops ops;
+
+	memset(&departed, 0, sizeof(departed));
+	many_family = family;
+	many_open(&many, config, 2, "delay 10ms", 1);
+	many_family = MANY_V4;
+	real_ops = many.world->ops;
+	ops = *real_ops;
+	ops.transmit = note_departure;
+	many.world->ops = &ops;
+	many_run(&many, NOPAL_SECOND);
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(many_send_bytes(&many, lengths[i], 0), 0);
+	many_run(&many, 10 * NOPAL_SECOND);
+	for (uint32_t i = 0; i < many.count; i++)
+		assert_true(many_has(&many, i, 0, count));
+	many.world->ops = real_ops;
+	many_close(&many);
+}
+
+/* The header of IPv6 takes 20 bytes more of the MTU. */
+static void test_what_is_cut_fits_the_mtu_of_its_family(void **state)
+{
+	static const size_t lengths[] = { 20000, 100, 1400, 1440, 1500, 9000 };
+	enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
+	const char *config = MANY_RELIABLE("fan_out {}");
+
+	(void)state;
+	depart_from(config, MANY_V4, lengths, LENGTHS);
+	assert_int_equal(departed.longest[0], UDP_IPV4);
+	depart_from(config, MANY_V6, lengths, LENGTHS);
+	assert_int_equal(departed.longest[0], 0);
+	assert_int_equal(departed.longest[1], UDP_IPV6);
+	depart_from(config, MANY_MIXED, lengths, LENGTHS);
+	assert_int_equal(departed.longest[0], UDP_IPV4);
+	assert_int_equal(departed.longest[1], UDP_IPV6);
+	assert_int_equal(departed.cut[0] + departed.cut[1], 0);
+}
+
+/* What nobody cuts leaves in fragments of IP where it is too long for IPv6. */
+static void test_a_whole_message_too_long_for_ipv6(void **state)
+{
+	struct nopal_plan *plan = many_plan(MANY_PLAIN("fan_out {}"));
+	const size_t most = (size_t)nopal_plan_message_limit(plan);
+
+	(void)state;
+	nopal_plan_unref(plan);
+	assert_true(most > UDP_IPV6 - 100);
+	depart_from(MANY_PLAIN("fan_out {}"), MANY_MIXED, &most, 1);
+	assert_in_range(departed.longest[0], UDP_IPV6 + 1, UDP_IPV4);
+	assert_int_equal(departed.cut[0], 0);
+	assert_int_equal(departed.cut[1], 1);
+	assert_true(departed.longest[1] <= UDP_IPV6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +404,8 @@ int main(void)
 		cmocka_unit_test(test_the_world_may_end_first),
 		cmocka_unit_test(
 			test_a_session_with_one_peer_is_a_group_of_one),
+		cmocka_unit_test(test_what_is_cut_fits_the_mtu_of_its_family),
+		cmocka_unit_test(test_a_whole_message_too_long_for_ipv6),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
