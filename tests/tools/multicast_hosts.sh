@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # multicast_hosts.sh -- one file to several hosts of one network by multicast: how much
 # leaves the sender, with losses, with a receiver killed, with one that hears nothing,
-# and to 32.
+# to 32, and by IPv6.
 #
 #   multicast_hosts.sh PROGRAM  (or $NOPAL; exit 77: it cannot run here)
 #
@@ -18,7 +18,14 @@ star_open $many && star_lan || {
 	exit 77
 }
 here=$star_here
-at() { address=$(star_lan_address "$1"):9000; }
+# those of $by_ipv6 by IPv6
+by_ipv6=
+at() {
+	case " $by_ipv6 " in
+	*" $1 "*) address=[$(star_lan_address6 "$1")]:9000 ;;
+	*) address=$(star_lan_address "$1"):9000 ;;
+	esac
+}
 on() { star_on "$@"; }
 print() {
 	echo "---- $*"
@@ -84,6 +91,39 @@ receivers 3 multicast
 send_and_kill 0 "1 2 3" $to -c multicast --set fan_out.acks=2
 print "two are enough, receiver $it killed"
 same $(lives)
+
+# ---- by IPv6, at an address of the site, of the link, and of the link with interfaces
+# of each host named
+group() { # OURS [THEIRS]
+	ours="--set multicast.group=[$1]:9010" theirs="--set multicast.group=[${2:-$1}]:9010"
+}
+if star_lan6; then
+	by_ipv6="1 2 3"
+	for group in ff15::4242 ff02::4242 'ff02::4242%lan ff02::4242%cable'; do
+		group $group
+		receivers 3 multicast $theirs
+		sent 150 send 0 "$work/file" $to -c multicast $ours
+		print "three by IPv6, $group"
+		same 1 2 3
+	done
+	group 'ff02::4242%nosuch'
+	send 2 "$work/file" $to -c multicast $ours
+	says 'no such interface' "$work/send.log" || fail "it sends at no interface"
+
+	# ---- one of them by IPv4, and then it is the address: the others get copies
+	by_ipv6="2 3"
+	group ff15::4242
+	receivers 3 multicast $theirs
+	sent 260 send 0 "$work/file" $to -c multicast $ours
+	print "one of three by IPv4"
+	same 1 2 3
+	by_ipv6="1"
+	receivers 3 multicast
+	sent 260 send 0 "$work/file" $to -c multicast
+	print "one of three by IPv6"
+	same 1 2 3
+	by_ipv6=
+fi
 
 # ---- to many
 receivers $many multicast

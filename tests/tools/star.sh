@@ -10,6 +10,8 @@
 #   star_link I up|down  its cable
 #   star_lan             all of them in one network, too: the middle is 10.8.0.1 at
 #                        `lan`, a bridge, and host I is `star_lan_address I`
+#   star_lan6            by IPv6, too, where this kernel has it: fd08::1, and host I is
+#                        `star_lan_address6 I`
 star=nopal-star-$$ star_count=0
 star_here="ip netns exec $star-0"
 
@@ -56,5 +58,13 @@ star_lan() {
 		ip -n "$star-0" link set "host$i" master lan &&
 			ip -n "$star-$i" address add \
 				"$(star_lan_address "$i")/24" dev cable || return 1
+	done
+}
+star_lan_address6() { printf 'fd08::%x\n' $(($1 + 1)); }
+star_lan6() {
+	ip -n "$star-0" address add fd08::1/64 dev lan nodad 2>/dev/null || return 1
+	for i in $(seq "$star_count"); do
+		ip -n "$star-$i" address add "$(star_lan_address6 "$i")/64" \
+			dev cable nodad || return 1
 	done
 }
