@@ -278,6 +278,64 @@ static bool send_many_room(struct many *many, char *const *names,
 	return true;
 }
 
+static bool send_many_is_channel(const struct nopal_microprotocol *one)
+{
+	const struct nopal_role *role = one->provides;
+
+	while (role && role->name && strcmp(role->name, "channel") != 0)
+		role++;
+	return role && role->name;
+}
+
+/* The address of the plan's channel; false: it has none. */
+static bool send_many_channel(const struct nopal_plan *plan,
+			      struct nopal_address *ret_address)
+{
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const struct nopal_part *part = nopal_plan_part(plan, i);
+		const struct nopal_parameter *parameter =
+			part->microprotocol->parameters;
+
+		if (!send_many_is_channel(part->microprotocol))
+			continue;
+		for (; parameter && parameter->name; parameter++)
+			if (parameter->unit == NOPAL_ADDRESS) {
+				memcpy(ret_address,
+				       (const char *)part->parameters +
+					       parameter->offset,
+				       sizeof(*ret_address));
+				return true;
+			}
+	}
+	return false;
+}
+
+/* Who is reached by the other family than the channel's gets copies: where that is
+ * everybody, somebody meant something else. */
+static void send_many_note_family(const struct many *many,
+				  const struct nopal_address *peers)
+{
+	char text[NOPAL_ADDRESS_TEXT];
+	struct nopal_address channel;
+	unsigned others = 0;
+
+	if (!send_many_channel(many->plan, &channel))
+		return;
+	for (unsigned i = 0; i < many->count; i++)
+		others += nopal_address_is_v4(&peers[i]) !=
+			  nopal_address_is_v4(&channel);
+	if (others < many->count)
+		return;
+	fprintf(stderr,
+		"note: each receiver gets a copy of its own: %s is an address "
+		"of IPv%c, and theirs are not\n"
+		"  fix: give both sides %s\n",
+		nopal_address_format(&channel, text),
+		nopal_address_is_v4(&channel) ? '4' : '6',
+		nopal_address_is_v4(&channel) ? "-c multicast6"
+					      : "-c multicast");
+}
+
 static void send_many_run(struct many *many, const struct nopal_address *peers)
 {
 	many->endpoint = loop_endpoint_to_all(many->loop, peers, many->count);
@@ -285,6 +343,7 @@ static void send_many_run(struct many *many, const struct nopal_address *peers)
 		many->exit = TOOL_ENVIRONMENT;
 		return;
 	}
+	send_many_note_family(many, peers);
 	feed_init(&many->feed, loop_world(many->loop),
 		  transfer_chunk_bytes(many->plan));
 	send_many_begin(many);

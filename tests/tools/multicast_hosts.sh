@@ -122,6 +122,19 @@ if star_lan6; then
 	sent 260 send 0 "$work/file" $to -c multicast
 	print "one of three by IPv6"
 	same 1 2 3
+	says '^note:' "$work/send.log" && fail "two of three hear"
+
+	# ---- all of them by IPv6, and the address is of IPv4: it says so
+	by_ipv6="1 2"
+	receivers 2 multicast
+	send 0 "$work/file" $to -c multicast
+	same 1 2
+	says 'of IPv4, and theirs are not' "$work/send.log" || fail "it does not say why"
+	says 'fix: give both sides -c multicast6' "$work/send.log" || fail "it knows no fix"
+	receivers 2 multicast6
+	sent 150 send 0 "$work/file" $to -c multicast6
+	same 1 2
+	says '^note:' "$work/send.log" && fail "they hear"
 	by_ipv6=
 fi
 
