@@ -571,6 +571,62 @@ static void test_towards_nobody_there_is_no_channel(void **state)
 	many_close(&many);
 }
 
+/* ------------------------------------------------------- longer than IPv6 takes */
+
+static uint32_t cut_by_ip, too_long;
+
+static enum nopal_transmitted note_length(struct nopal_world *world,
+					  struct nopal_endpoint *endpoint,
+					  const struct nopal_train *train)
+{
+	uint32_t length = train->stride && train->stride < train->length
+				  ? train->stride
+				  : train->length;
+
+	if (!nopal_address_is_v4(train->to) && length > UDP_IPV6) {
+		cut_by_ip += train->fragments;
+		too_long += !train->fragments;
+	}
+	return real_ops->transmit(world, endpoint, train);
+}
+
+/* What waits was cut for IPv4 when the first by IPv6 opens the channel. */
+static void test_what_was_cut_for_ipv4_leaves_in_fragments(void **state)
+{
+	const enum many_family family = many_family;
+	const bool cast6 = many_cast6;
+
+	(void)state;
+	many_family = MANY_MIXED;
+	many_cast6 = true;
+	many_prepare(&many,
+		     MANY_CHANNEL("", "",
+				  "fan_out {} rate_cc {} slowest_receiver { "
+				  "initial = 1Mbit most = 1Mbit }"),
+		     2, "delay 10ms", 1);
+	many_family = family;
+	many_cast6 = cast6;
+	real_ops = many.world->ops;
+	ops = *real_ops;
+	ops.transmit = note_length;
+	many.world->ops = &ops;
+	cut_by_ip = too_long = 0;
+	assert_true(many_add(&many, 0) > 0);
+	many_run(&many, NOPAL_SECOND);
+	send_some(10, 20000); /* 160 ms each */
+	many_run(&many, 200 * NOPAL_MILLISECOND);
+	assert_true(many_add(&many, 1) > 0);
+	many_run(&many, 20 * NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 1);
+	assert_true(many_has(&many, 0, 0, 10));
+	assert_true(many.end[1].delivered > 5);
+	assert_int_equal(many.end[1].wrong + many.end[1].late, 0);
+	assert_true(cut_by_ip > 0);
+	assert_int_equal(too_long, 0);
+	many.world->ops = real_ops;
+	many_close(&many);
+}
+
 static int of_ipv6(void **state)
 {
 	(void)state;
@@ -592,6 +648,8 @@ int main(void)
 		cmocka_unit_test(test_who_may_open),
 		cmocka_unit_test(test_who_may_join),
 		cmocka_unit_test(test_towards_nobody_there_is_no_channel),
+		cmocka_unit_test(
+			test_what_was_cut_for_ipv4_leaves_in_fragments),
 	};
 
 	return cmocka_run_group_tests_name("IPv4", tests, NULL, NULL) +
