@@ -8,9 +8,11 @@
 #
 # A bridge with a host for the sender and one for each receiver, each in a network
 # namespace of its own; receivers lose packets at random, each its own, as many in a
-# thousand as $LOSSES says.  In every round each row runs once at each loss:
+# thousand as $LOSSES says.  By IPv6 where $FAMILY is 6, without UFTP.  In every round
+# each row runs once at each loss:
 #
-#   multicast            configs/multicast: the rate is what the slowest takes
+#   multicast            configs/multicast: the rate is what the slowest takes; by
+#                        IPv6 configs/multicast6
 #   one_to_many_all      a copy for each, and congestion control for each
 #   uftp                 UFTP at a given rate, $UFTP_RATE kbit/s
 #   uftp-tfmcc           the same with its congestion control
@@ -28,7 +30,8 @@ receivers=${3:-3}
 megabytes=${4:-100}
 losses=${LOSSES:-0 10 50}
 uftp_rate=${UFTP_RATE:-1000000}
-rows=${ROWS:-multicast one_to_many_all uftp uftp-tfmcc}
+family=${FAMILY:-4}
+rows=${ROWS:-multicast one_to_many_all $([ "$family" = 6 ] || echo uftp uftp-tfmcc)}
 source=$(realpath "$(dirname "$0")/../..")
 nopal=$build/tools/nopal
 export NOPAL_CONFIGS=${NOPAL_CONFIGS:-$source/configs} NOPAL_FUSED=${NOPAL_FUSED:-$build/configs}
@@ -38,7 +41,7 @@ export NOPAL_CONFIGS=${NOPAL_CONFIGS:-$source/configs} NOPAL_FUSED=${NOPAL_FUSED
 work=$(mktemp -d)
 trap 'star_close; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
-star_open "$receivers" && star_lan || {
+star_open "$receivers" && star_lan && { [ "$family" != 6 ] || star_lan6; } || {
 	echo "multicast.sh: network namespaces cannot be made here" >&2
 	exit 77
 }
@@ -47,12 +50,12 @@ head -c $((megabytes * 1000000)) /dev/urandom >"$work/file"
 # What arrives at a receiver is lost with this chance in a thousand.
 lose() {
 	rule=
-	[ "$1" = 0 ] || rule="ip protocol udp numgen random mod 1000 < $1 drop"
+	[ "$1" = 0 ] || rule="meta l4proto udp numgen random mod 1000 < $1 drop"
 	for i in $(seq "$receivers"); do
 		(star_on "$i" nft -f -) <<-RULES || return 1
-			table ip loss
-			delete table ip loss
-			table ip loss {
+			table inet loss
+			delete table inet loss
+			table inet loss {
 				chain in {
 					type filter hook input priority 0;
 					$rule
@@ -62,14 +65,26 @@ lose() {
 	done
 }
 left() { $star_here cat /sys/class/net/lan/statistics/tx_bytes; }
-targets() { for i in $(seq "$receivers"); do echo "$(star_lan_address "$i"):9000"; done; }
+at() {
+	case $family in
+	6) echo "[$(star_lan_address6 "$1")]:9000" ;;
+	*) echo "$(star_lan_address "$1"):9000" ;;
+	esac
+}
+targets() { for i in $(seq "$receivers"); do at "$i"; done; }
+config() {
+	case $1-$family in
+	multicast-6) echo multicast6 ;;
+	*) echo "$1" ;;
+	esac
+}
 listen() {
 	for i in $(seq "$receivers"); do
 		rm -rf "$work/$i" && mkdir "$work/$i"
 		case $1 in
 		uftp*) star_on "$i" uftpd -d -q -I cable -D "$work/$i" -B 8388608 ;;
-		*) star_on "$i" "$nopal" recv -c "$1" -o "$work/$i" \
-			--listen "$(star_lan_address "$i"):9000" ;;
+		*) star_on "$i" "$nopal" recv -c "$(config "$1")" -o "$work/$i" \
+			--listen "$(at "$i")" ;;
 		esac >"$work/log$i" 2>&1 &
 	done
 	sleep 1
@@ -78,7 +93,7 @@ run() {
 	case $1 in
 	uftp) $star_here timeout 300 uftp -q -I lan -R "$uftp_rate" -B 8388608 "$work/file" ;;
 	uftp-tfmcc) $star_here timeout 300 uftp -q -I lan -C tfmcc -B 8388608 "$work/file" ;;
-	*) $star_here timeout 300 "$nopal" send -c "$1" "$work/file" $(targets) ;;
+	*) $star_here timeout 300 "$nopal" send -c "$(config "$1")" "$work/file" $(targets) ;;
 	esac >"$work/log" 2>&1
 }
 quiet() { # all that listens
