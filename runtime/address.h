@@ -15,9 +15,9 @@ extern "C" {
 #endif
 
 struct nopal_address {
-	uint8_t ip[16];	   /* IPv4 as ::ffff:a.b.c.d */
-	uint16_t port;	   /* host order */
-	uint16_t reserved; /* the interface that it means; 0: none */
+	uint8_t ip[16];	    /* IPv4 as ::ffff:a.b.c.d */
+	uint16_t port;	    /* host order */
+	uint16_t interface; /* that it means, by index; 0: none */
 };
 
 enum { NOPAL_ADDRESS_TEXT = 64 };

@@ -40,7 +40,7 @@ canonical_quantity(const struct nopal_member *member, size_t index)
 	}
 	quantity.address =
 		nopal__parameter_address(member->parameters, parameter);
-	quantity.address.reserved = 0; /* interfaces are each host's own */
+	quantity.address.interface = 0; /* interfaces are each host's own */
 	return quantity;
 }
 

@@ -41,7 +41,7 @@ socklen_t nopal__live_address_to(const struct nopal_address *address,
 	}
 	ret_to->v6.sin6_family = AF_INET6;
 	ret_to->v6.sin6_port = htons(address->port);
-	ret_to->v6.sin6_scope_id = address->reserved;
+	ret_to->v6.sin6_scope_id = address->interface;
 	memcpy(&ret_to->v6.sin6_addr, address->ip, sizeof(address->ip));
 	return sizeof(ret_to->v6);
 }
@@ -60,13 +60,13 @@ void nopal__live_address_from(const union live_sockaddr *from,
 	memcpy(ret_address->ip, &from->v6.sin6_addr, sizeof(ret_address->ip));
 	ret_address->port = ntohs(from->v6.sin6_port);
 	if (IN6_IS_ADDR_LINKLOCAL(&from->v6.sin6_addr))
-		ret_address->reserved = (uint16_t)from->v6.sin6_scope_id;
+		ret_address->interface = (uint16_t)from->v6.sin6_scope_id;
 }
 
 bool nopal_address_equal(const struct nopal_address *a,
 			 const struct nopal_address *b)
 {
-	return a->port == b->port && a->reserved == b->reserved &&
+	return a->port == b->port && a->interface == b->interface &&
 	       memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
 }
 
@@ -75,9 +75,9 @@ static void address_format_v6(const struct nopal_address *address, char *text)
 	char ip[INET6_ADDRSTRLEN];
 
 	inet_ntop(AF_INET6, address->ip, ip, sizeof(ip));
-	if (address->reserved)
+	if (address->interface)
 		snprintf(text, NOPAL_ADDRESS_TEXT, "[%s%%%u]:%u", ip,
-			 (unsigned)address->reserved, (unsigned)address->port);
+			 (unsigned)address->interface, (unsigned)address->port);
 	else
 		snprintf(text, NOPAL_ADDRESS_TEXT, "[%s]:%u", ip,
 			 (unsigned)address->port);
@@ -185,7 +185,7 @@ static const char *address_interface(const char *name,
 		return "this machine has no such interface";
 	if (index > UINT16_MAX)
 		return "the interface has too large an index";
-	address->reserved = (uint16_t)index;
+	address->interface = (uint16_t)index;
 	return NULL;
 }
 

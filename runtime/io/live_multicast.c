@@ -85,7 +85,7 @@ static int way_to6(const struct nopal_address *group,
 		   const struct nopal_address *peer, union live_sockaddr *ours,
 		   struct in6_pktinfo *ret_way)
 {
-	unsigned index = group->reserved;
+	unsigned index = group->interface;
 	int error;
 
 	ours->v6.sin6_port = 0;

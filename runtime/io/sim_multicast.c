@@ -52,7 +52,7 @@ static bool hears(const struct sim_port *port,
 	struct nopal_address local =
 		nopal__endpoint_port(port->endpoint)->local;
 
-	local.reserved = group->reserved; /* there is one interface */
+	local.interface = group->interface; /* there is one interface */
 	return nopal_address_equal(&local, group);
 }
 

@@ -262,7 +262,7 @@ static void test_addresses(void **state)
 			    "[ff15::42:1]:9010");
 	assert_false(nopal_address_is_v4(&address));
 	assert_true(nopal_address_is_multicast(&address));
-	assert_int_equal(address.reserved, 0);
+	assert_int_equal(address.interface, 0);
 	assert_string_equal(address_of("[2001:db8::ff:e000:1]:9", &address),
 			    "[2001:db8::ff:e000:1]:9");
 	assert_false(nopal_address_is_multicast(&address));
@@ -287,7 +287,7 @@ static void test_an_address_at_an_interface(void **state)
 
 	(void)state;
 	address_of("[ff02::42%lo]:9000", &named);
-	assert_true(named.reserved > 0);
+	assert_true(named.interface > 0);
 	address_of(address_of("[ff02::42%lo]:9000", &named), &back);
 	assert_true(nopal_address_equal(&named, &back));
 	address_of("[ff02::42]:9000", &other);
