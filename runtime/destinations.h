@@ -52,8 +52,13 @@ struct nopal_copy {
 /* Argument of CHANNEL_REPORT: what came since the one before. */
 struct nopal_channel_report {
 	struct nopal_destination *destination;
-	uint64_t arrived, missing; /* segments */
-	int64_t rtt_ns;		   /* smoothed; 0: not known yet */
+	/* Segments, as they came by the channel, and in how many rows those went
+	 * missing. */
+	uint64_t arrived, missing, rows;
+	int64_t rtt_ns; /* smoothed; 0: not known yet */
+	/* The round trip of the newest that came, and when it left; 0: not known,
+	 * for it left more than once. */
+	int64_t sample_ns, left_ns;
 };
 
 /* ------------------------------------------------------------- who they are */

@@ -6,8 +6,17 @@
  * Who misses something waits for a random time before it asks, so that of many that
  * miss the same one asks first.  The speaker tells all what it will cast again; who
  * misses nothing else waits for that, and so stays silent.
+ *
+ * Where what fills a hole is no repair, the path reorders, and by how much is measured
+ * as in rack_detection.  From then on nobody asks for a hole that is younger than that
+ * and a quarter more; what came late is not counted as missing.
  */
 #include "channel_repair.h"
+
+enum {
+	HEARER_LATE_PART = 4, /* of how far the path reorders, more: as RACK */
+	HEARER_PERSIST = 16,  /* RFC 8985, section 6.2, step 4 */
+};
 
 static struct channel_hearer *hearer_of(struct nopal_session *session,
 					const struct nopal_part *part)
@@ -28,8 +37,13 @@ static void hearer_wait(struct nopal_session *session,
 			const struct nopal_part *part, int64_t least_ns)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(part);
+	struct channel_hearer *self = hearer_of(session, part);
 	uint64_t spread = (uint64_t)set->backoff_ns;
+	int64_t late_ns = self->late_ns + self->late_ns / HEARER_LATE_PART;
 
+	if (least_ns < late_ns)
+		least_ns = late_ns;
+	self->ripe = self->top;
 	nopal_timer_start(
 		session, part, CHANNEL_REPAIR_ASK,
 		session->now_ns + least_ns +
@@ -55,13 +69,18 @@ static uint64_t hearer_next(const struct channel_hearer *self, uint64_t from,
 	return nopal_numbers_next(&self->seen, from, self->top, !missing);
 }
 
-static void hearer_write(const struct channel_hearer *self,
+/* The end of what is asked for: a path that reorders may still bring the rest. */
+static uint64_t hearer_ripe(const struct channel_hearer *self)
+{
+	return self->late_ns ? self->ripe : self->top;
+}
+
+static void hearer_write(const struct channel_hearer *self, uint64_t ripe,
 			 struct nopal_writer *writer)
 {
 	uint64_t first = hearer_next(self, self->seen.floor, true), end = 0;
 
-	for (unsigned i = 0; i < CHANNEL_REPAIR_RANGES && first < self->top;
-	     i++) {
+	for (unsigned i = 0; i < CHANNEL_REPAIR_RANGES && first < ripe; i++) {
 		struct nopal_writer before = *writer;
 
 		if (end)
@@ -78,6 +97,15 @@ static void hearer_write(const struct channel_hearer *self,
 	}
 }
 
+/* What comes now may be what was asked for. */
+static void hearer_asked(struct channel_hearer *self, uint64_t ripe)
+{
+	self->asked = true;
+	self->repairs = ripe;
+	if (self->persist && --self->persist == 0)
+		self->late_ns = 0;
+}
+
 void nopal__channel_ask(struct nopal_session *session,
 			const struct nopal_part *part)
 {
@@ -86,9 +114,15 @@ void nopal__channel_ask(struct nopal_session *session,
 	uint32_t room = nopal_control_limit(session, part, CHANNEL_REPAIR_NAK);
 	struct nopal_writer writer;
 	struct nopal_segment *nak;
+	uint64_t ripe;
 
 	if (!hearer_misses(self))
 		return;
+	ripe = hearer_ripe(self);
+	if (hearer_next(self, self->seen.floor, true) >= ripe) {
+		hearer_wait(session, part, 0);
+		return;
+	}
 	if (room > CHANNEL_REPAIR_NAK_BYTES)
 		room = CHANNEL_REPAIR_NAK_BYTES;
 	nak = nopal_control_begin(session, part, CHANNEL_REPAIR_NAK, room,
@@ -96,8 +130,8 @@ void nopal__channel_ask(struct nopal_session *session,
 	hearer_wait(session, part, set->again_ns);
 	if (!nak)
 		return;
-	hearer_write(self, &writer);
-	self->asked = true;
+	hearer_write(self, ripe, &writer);
+	hearer_asked(self, ripe);
 	nopal_shared(session, part, CHANNEL_REPAIR_NAKS)++;
 	nopal_control_send(session, nak, nopal_written(&writer));
 }
@@ -129,6 +163,7 @@ void nopal__channel_tell(struct nopal_session *session,
 		nopal_control_begin(session, part, CHANNEL_REPAIR_REPORT,
 				    CHANNEL_REPAIR_REPORT_BYTES, &writer);
 	int64_t delay_ns = session->now_ns - self->latest_ns;
+	uint64_t missing = self->missing > 0 ? (uint64_t)self->missing : 0;
 
 	if (!report)
 		return;
@@ -137,11 +172,14 @@ void nopal__channel_tell(struct nopal_session *session,
 	nopal_write(&writer, (uint64_t)(delay_ns / NOPAL_MICROSECOND),
 		    CHANNEL_REPAIR_COUNT_BYTES);
 	nopal_write(&writer, self->arrived, CHANNEL_REPAIR_COUNT_BYTES);
-	nopal_write(&writer, self->missing, CHANNEL_REPAIR_COUNT_BYTES);
+	nopal_write(&writer, missing, CHANNEL_REPAIR_COUNT_BYTES);
+	nopal_write(&writer, self->rows < missing ? self->rows : missing,
+		    CHANNEL_REPAIR_COUNT_BYTES);
 	nopal_control_send(session, report, CHANNEL_REPAIR_REPORT_BYTES);
 	self->told = self->seen.floor;
 	self->latest = 0;
-	self->arrived = self->missing = 0;
+	self->arrived = self->rows = 0;
+	self->missing -= (int64_t)missing;
 }
 
 /* Soon, but not all at once; or now, when it is much. */
@@ -205,27 +243,67 @@ void nopal__channel_point(struct nopal_session *session,
 }
 
 /* A number that is known to exist, and those before it. */
-static void hearer_up_to(struct channel_hearer *self, uint64_t end)
+static void hearer_up_to(struct nopal_session *session,
+			 struct channel_hearer *self, uint64_t end)
 {
 	if (end <= self->top)
 		return;
-	self->missing += (uint32_t)(end - self->top);
+	self->newest = (self->newest + 1) % CHANNEL_REPAIR_HOLES;
+	self->holes[self->newest] =
+		(struct channel_hole){ self->top, session->now_ns };
+	self->missing += (int64_t)(end - self->top);
+	self->rows++;
 	self->top = end;
 }
 
-static void hearer_note(struct nopal_session *session,
+/* Since when is this number known to be missing?  0: nobody remembers. */
+static int64_t hearer_found_ns(const struct channel_hearer *self,
+			       uint64_t number)
+{
+	uint32_t at = self->newest, left = CHANNEL_REPAIR_HOLES;
+
+	while (left && self->holes[at].first > number) {
+		at = (at + CHANNEL_REPAIR_HOLES - 1) % CHANNEL_REPAIR_HOLES;
+		left--;
+	}
+	return left ? self->holes[at].found_ns : 0;
+}
+
+/* Nobody is known to have asked for what fills this hole: it was late.  What takes as
+ * long as a repair may is one, whose announcement got lost. */
+static void hearer_late(struct nopal_session *session,
 			const struct nopal_part *part, uint64_t number)
+{
+	const struct channel_repair_parameters *set = nopal_parameters(part);
+	struct channel_hearer *self = hearer_of(session, part);
+	int64_t found_ns = hearer_found_ns(self, number);
+	int64_t late_ns = session->now_ns - found_ns;
+
+	self->missing--;
+	if (!found_ns || late_ns >= set->again_ns)
+		return;
+	self->persist = HEARER_PERSIST;
+	if (late_ns > self->late_ns)
+		self->late_ns = late_ns;
+}
+
+/* What was rebuilt came by no channel; of that and of repairs no round trip is known. */
+static void hearer_note(struct nopal_session *session,
+			const struct nopal_part *part, uint64_t number,
+			bool cast)
 {
 	struct channel_hearer *self = hearer_of(session, part);
 
+	self->arrived += cast;
 	if (number >= self->top) {
-		hearer_up_to(self, number);
+		hearer_up_to(session, self, number + !cast);
 		self->top = number + 1;
 		nopal_serial_seen(session, part, CHANNEL_REPAIR_NUMBER, number);
+		self->latest = cast ? number : 0;
+		self->latest_ns = session->now_ns;
+	} else if (cast && number >= self->repairs) {
+		hearer_late(session, part, number);
 	}
-	self->latest = number;
-	self->latest_ns = session->now_ns;
-	self->arrived++;
 	hearer_look(session, part);
 	hearer_report(session, part);
 }
@@ -248,7 +326,7 @@ enum nopal_verdict nopal__channel_data(struct nopal_session *session,
 	if (is == NOPAL_NUMBER_SEEN || (is == NOPAL_NUMBER_BEYOND && cast))
 		return NOPAL_STOP;
 	if (is == NOPAL_NUMBER_NEW)
-		hearer_note(session, part, number);
+		hearer_note(session, part, number, cast);
 	return nopal_get(segment, part, CHANNEL_REPAIR_MESSAGE) < self->order
 		       ? NOPAL_STOP
 		       : NOPAL_CONTINUE;
@@ -267,7 +345,9 @@ void nopal__channel_top(struct nopal_session *session,
 	if (reader.bad || !self->first || segment->path != NOPAL_PATH_CHANNEL ||
 	    end > self->seen.floor + (uint64_t)set->window)
 		return;
-	hearer_up_to(self, end);
+	hearer_up_to(session, self, end);
+	if (nopal_read_left(&reader) && end > self->repairs)
+		self->repairs = end;
 	if (nopal_read_left(&reader) && hearer_misses(self) &&
 	    hearer_covered(self, reader)) {
 		nopal_shared(session, part, CHANNEL_REPAIR_SUPPRESSED) +=

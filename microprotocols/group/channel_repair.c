@@ -28,8 +28,8 @@
  *            nak (control): first missing number 8, how many (varint), and for each
  *            range more the gap to it (varint) and its length (varint).  report
  *            (control): floor 8, the number that came last or 0 8, microseconds since
- *            then 4, segments that came 4, and that were found missing 4, since the
- *            last report.  top (control, through the channel): one past the highest
+ *            then 4, segments that came 4, that were found missing 4, and in how many
+ *            rows 4, since the last report.  top (control, through the channel): one past the highest
  *            number 8, and, where it answers a nak, what is in that.
  * Shares:    writes channel_naks, channel_naks_suppressed: how often this end
  *            asked, and did not because others had; writes reliability_unmet: 1,
@@ -312,6 +312,7 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.name = "channel_repair",
 	.family = "group",
 	.summary = "what a destination misses of the channel is cast once more",
+	.wire_version = 1,
 	.many = true,
 	.provides = channel_repair_provides,
 	.needs = channel_repair_needs,

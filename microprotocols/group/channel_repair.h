@@ -42,8 +42,9 @@ enum {
 	CHANNEL_REPAIR_COUNT_BYTES = 4,
 	CHANNEL_REPAIR_POINT_BYTES = 2 * CHANNEL_REPAIR_NUMBER_BYTES,
 	CHANNEL_REPAIR_REPORT_BYTES = 2 * CHANNEL_REPAIR_NUMBER_BYTES +
-				      3 * CHANNEL_REPAIR_COUNT_BYTES,
+				      4 * CHANNEL_REPAIR_COUNT_BYTES,
 	CHANNEL_REPAIR_RANGES = 64, /* of one nak, at most */
+	CHANNEL_REPAIR_HOLES = 8,   /* whose times are known */
 	/* A gap and a length: varints of 64 bits. */
 	CHANNEL_REPAIR_RANGE_BYTES = 20,
 	CHANNEL_REPAIR_NAK_BYTES =
@@ -78,9 +79,23 @@ struct channel_hearer {
 	uint64_t top; /* one past the highest number that is known to exist */
 	uint64_t latest;
 	int64_t latest_ns;
-	uint32_t arrived, missing; /* since the last report */
-	uint64_t told;		   /* floor of the last report */
-	bool asked;		   /* and has not heard of a repair since */
+	/* Since the last report; missing is negative when some came late that an
+	 * earlier report counted. */
+	uint32_t arrived, rows;
+	int64_t missing;
+	uint64_t told; /* floor of the last report */
+	bool asked;    /* and has not heard of a repair since */
+	/* How far the path was seen to reorder, and after how many naks without
+	 * such sight that is forgotten. */
+	int64_t late_ns;
+	uint32_t persist;
+	uint64_t ripe;	  /* holes below it are asked for next */
+	uint64_t repairs; /* what is below it may be a repair */
+	struct channel_hole {
+		uint64_t first;
+		int64_t found_ns;
+	} holes[CHANNEL_REPAIR_HOLES]; /* of late: a ring */
+	uint32_t newest;
 };
 
 struct channel_repair {

@@ -11,7 +11,10 @@
 #include "channel_repair.h"
 
 enum {
-	SPEAKER_SMOOTH = 8,	  /* a new round trip weighs one in so many */
+	SPEAKER_SMOOTH = 8, /* a new round trip weighs one in so many */
+	/* Nothing that came after it says that a repair is lost: it has so much of
+	 * a round trip more. */
+	SPEAKER_REPAIR_PART = 4,
 	SPEAKER_FIRST_NUMBER = 1, /* 0: for one alone */
 };
 #define SPEAKER_REMIND_FIRST_NS	  (20 * NOPAL_MILLISECOND)
@@ -239,23 +242,30 @@ speaker_whose(struct nopal_session *session, const struct nopal_part *part,
 /* A round trip: of what left once, its report, and not how long it waited there. */
 static void speaker_sample(struct nopal_session *session,
 			   const struct nopal_part *part,
-			   struct nopal_destination *destination,
-			   uint64_t latest, int64_t delay_ns)
+			   struct nopal_channel_report *report, uint64_t latest,
+			   int64_t delay_ns)
 {
+	uint64_t *known =
+		&nopal_repair(report->destination)[CHANNEL_REPAIR_RTT];
 	const struct nopal_segment *segment =
-		latest ? speaker_copy(session, part, destination, latest)
+		latest ? speaker_copy(session, part, report->destination,
+				      latest)
 		       : NULL;
-	int64_t known = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT];
 	int64_t rtt_ns;
 
+	report->rtt_ns = (int64_t)*known;
 	if (!segment || segment->departures != 1)
 		return;
 	rtt_ns = session->now_ns - segment->departed_ns - delay_ns;
 	if (rtt_ns <= 0)
 		return;
-	if (known)
-		rtt_ns = known + (rtt_ns - known) / SPEAKER_SMOOTH;
-	nopal_repair(destination)[CHANNEL_REPAIR_RTT] = (uint64_t)rtt_ns;
+	report->sample_ns = rtt_ns;
+	report->left_ns = segment->departed_ns;
+	if (*known)
+		rtt_ns = report->rtt_ns +
+			 (rtt_ns - report->rtt_ns) / SPEAKER_SMOOTH;
+	report->rtt_ns = rtt_ns;
+	*known = (uint64_t)rtt_ns;
 }
 
 void nopal__channel_report(struct nopal_session *session,
@@ -271,17 +281,17 @@ void nopal__channel_report(struct nopal_session *session,
 	struct nopal_channel_report report = {
 		.arrived = nopal_read(&reader, CHANNEL_REPAIR_COUNT_BYTES),
 		.missing = nopal_read(&reader, CHANNEL_REPAIR_COUNT_BYTES),
+		.rows = nopal_read(&reader, CHANNEL_REPAIR_COUNT_BYTES),
 		.destination = destination,
 	};
 
 	if (!destination || !nopal_read_complete(&reader))
 		return;
-	speaker_sample(session, part, destination, latest,
+	speaker_sample(session, part, &report, latest,
 		       (int64_t)delay_us * NOPAL_MICROSECOND);
 	if (floor > nopal_repair(destination)[CHANNEL_REPAIR_FLOOR])
 		nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
 	speaker_settle(session, part, destination, floor, NOPAL_ARRIVED);
-	report.rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT];
 	nopal_raise_CHANNEL_REPORT(session, &report);
 }
 
@@ -332,6 +342,8 @@ static enum speaker_repair speaker_repair(struct nopal_session *session,
 		return SPEAKER_TOO_LATE;
 	if (rtt_ns < SPEAKER_LEAST_RTT_NS)
 		rtt_ns = SPEAKER_LEAST_RTT_NS;
+	if (segment->departures > 1)
+		rtt_ns += rtt_ns / SPEAKER_REPAIR_PART;
 	if (leave && !segment->wanted &&
 	    session->now_ns - segment->departed_ns >= rtt_ns) {
 		self->lost += segment->departures > 1;
@@ -404,6 +416,7 @@ static void speaker_answer(struct nopal_session *session,
 	self->lost = 0;
 	speaker_repair_all(session, part, destination, asked, true);
 	report.missing = self->lost;
+	report.rows = 1;
 	if (self->lost)
 		nopal_raise_CHANNEL_REPORT(session, &report);
 }
