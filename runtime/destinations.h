@@ -26,7 +26,7 @@ struct nopal_destination {
 	 * congestion policy. */
 	uint64_t channel[];
 };
-enum { NOPAL_REPAIR_WORDS = 6, NOPAL_PACE_WORDS = 4 };
+enum { NOPAL_REPAIR_WORDS = 6, NOPAL_PACE_WORDS = 12 };
 static inline uint64_t *nopal_repair(struct nopal_destination *destination)
 {
 	return destination->channel;

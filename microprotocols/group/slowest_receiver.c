@@ -5,9 +5,16 @@
  * Paper:     Rizzo, pgmcc, SIGCOMM 2000 (the one whose throughput the TCP equation
  *            puts lowest stands for all); Widmer and Handley, TFMCC, RFC 4654.
  * Differs:   a rate and no window.  Each report of the one that stands for all moves
- *            it: down by three tenths where something was missing, at most once a
- *            round trip; else up, by a segment a round trip, and at least by one in
- *            128 of the rate; until the first loss it doubles each round trip.  Losses
+ *            it.  Where it tells of congestion: down to seven tenths of what passed,
+ *            once for all that left before.  Where a queue stands there and grows by
+ *            more than an eighth of the rate: to eight tenths of what passes, so that
+ *            it goes; a window would do the first half of that by itself, for
+ *            acknowledgements come no faster.  Else up, by a segment a round trip, and
+ *            at least by one in 128 of the rate; until the first congestion it doubles
+ *            each round trip.  It does not grow beyond four times what is sent.
+ *            Losses are congestion where a queue stands, or where they are more than
+ *            are lost at a rate that the path carries (receiver_path.h).  Others
+ *            change nothing, and who has them does not stand for all by them.  Losses
  *            of others do not add up: many receivers with a few losses each are no
  *            slower than one.
  *            Whom the least rate is too fast for hears the channel no more: its
@@ -25,7 +32,7 @@
  *            at this rate leaves the channel;
  *            most (default 10Gbit): not above this.
  */
-#include "microprotocol.h"
+#include "receiver_path.h"
 
 struct slowest_receiver_parameters {
 	int64_t initial, least, most;
@@ -33,56 +40,38 @@ struct slowest_receiver_parameters {
 
 enum { SLOWEST_RECEIVER_RATE }; /* shared variables */
 
-/* What is noted of a destination. */
 enum {
-	SLOWEST_RECEIVER_LOSS, /* smoothed, of SLOWEST_RECEIVER_ONE */
-	SLOWEST_RECEIVER_RTT_NS,
-};
-enum {
-	SLOWEST_RECEIVER_ONE = 1 << 20,
-	SLOWEST_RECEIVER_LEAST_LOSS = 16, /* of nobody less is said */
-	SLOWEST_RECEIVER_SEGMENTS = 512,  /* of which the loss is known */
-	SLOWEST_RECEIVER_KEPT = 7,	  /* tenths after a loss */
+	SLOWEST_RECEIVER_LEAST_HURT = 16, /* of nobody less is said */
+	SLOWEST_RECEIVER_KEPT = 7,	  /* tenths of what passed */
+	SLOWEST_RECEIVER_DRAINED = 8, /* of what passes, while a queue grows */
 	SLOWEST_RECEIVER_TENTHS = 10,
 	SLOWEST_RECEIVER_STEP = 128,
 	/* Another one takes its place when it is slower by a fifth. */
 	SLOWEST_RECEIVER_CLEARLY = 5,
-	SLOWEST_RECEIVER_TOO_MUCH = SLOWEST_RECEIVER_ONE / 10,
+	SLOWEST_RECEIVER_TOO_MUCH = RECEIVER_PATH_ONE / 10,
+	/* The rate is slow when it is below so many eighths of one that was too fast. */
+	SLOWEST_RECEIVER_SLOW = 7,
+	SLOWEST_RECEIVER_EIGHTHS = 8,
+	SLOWEST_RECEIVER_UNUSED =
+		4, /* no more than so many times what is sent */
 };
-#define SLOWEST_RECEIVER_LEAST_RTT_NS NOPAL_MILLISECOND
 
 struct slowest_receiver {
 	uint64_t slowest; /* id; 0: nobody */
 	int64_t up_ns;	  /* of the last report that moved the rate */
 	int64_t down_ns;
-	bool lost; /* somebody lost something once */
+	int64_t too_fast; /* the rate that was congestion last; 0: none was */
 };
 
 /* The square of what the equation divides by: greater is slower. */
-static uint64_t slowest_receiver_weight(struct nopal_destination *destination)
+static uint64_t slowest_receiver_weight(const struct receiver_path *path)
 {
-	uint64_t rtt_us = nopal_pace(destination)[SLOWEST_RECEIVER_RTT_NS] /
-			  (uint64_t)NOPAL_MICROSECOND;
-	uint64_t loss = nopal_pace(destination)[SLOWEST_RECEIVER_LOSS];
+	uint64_t rtt_us = (uint64_t)(path->rtt_ns / NOPAL_MICROSECOND);
+	uint64_t hurt = path->hurt > SLOWEST_RECEIVER_LEAST_HURT
+				? path->hurt
+				: SLOWEST_RECEIVER_LEAST_HURT;
 
-	if (loss < SLOWEST_RECEIVER_LEAST_LOSS)
-		loss = SLOWEST_RECEIVER_LEAST_LOSS;
-	return nopal_scale(rtt_us * rtt_us, loss, SLOWEST_RECEIVER_ONE) + 1;
-}
-
-static void slowest_receiver_note(const struct nopal_channel_report *report)
-{
-	uint64_t *pace = nopal_pace(report->destination);
-	uint64_t known = SLOWEST_RECEIVER_SEGMENTS;
-	uint64_t all = known + report->arrived + report->missing;
-
-	pace[SLOWEST_RECEIVER_LOSS] =
-		nopal_scale(pace[SLOWEST_RECEIVER_LOSS], known, all) +
-		nopal_scale(report->missing, SLOWEST_RECEIVER_ONE, all);
-	pace[SLOWEST_RECEIVER_RTT_NS] =
-		report->rtt_ns > SLOWEST_RECEIVER_LEAST_RTT_NS
-			? (uint64_t)report->rtt_ns
-			: (uint64_t)SLOWEST_RECEIVER_LEAST_RTT_NS;
+	return nopal_scale(rtt_us * rtt_us, hurt, RECEIVER_PATH_ONE) + 1;
 }
 
 static struct nopal_destination *
@@ -103,13 +92,15 @@ static bool slowest_receiver_is(struct nopal_session *session,
 				struct nopal_destination *destination)
 {
 	struct nopal_destination *known = slowest_receiver_known(session, self);
-	uint64_t weight = slowest_receiver_weight(destination), against;
+	uint64_t weight =
+		slowest_receiver_weight(receiver_path_of(destination));
+	uint64_t against;
 
 	if (!known)
 		self->slowest = destination->id;
 	if (!known || known == destination)
 		return true;
-	against = slowest_receiver_weight(known);
+	against = slowest_receiver_weight(receiver_path_of(known));
 	if (weight >= against + against / SLOWEST_RECEIVER_CLEARLY)
 		self->slowest = destination->id;
 	return false;
@@ -127,25 +118,66 @@ static void slowest_receiver_set(struct nopal_session *session,
 	nopal_share(session, part, SLOWEST_RECEIVER_RATE, rate);
 }
 
+/* Bits a second of so many segments. */
+static int64_t slowest_receiver_bps(const struct nopal_session *session,
+				    uint64_t segments, int64_t time_ns)
+{
+	return (int64_t)nopal_rate_of(segments * nopal_body_limit(session),
+				      time_ns);
+}
+
 /* What the rate grew by in the time since the report before. */
 static int64_t slowest_receiver_growth(const struct nopal_session *session,
 				       const struct slowest_receiver *self,
-				       int64_t rate, int64_t rtt_ns)
+				       const struct receiver_path *path,
+				       int64_t rate)
 {
-	enum { BITS = 8 };
 	int64_t since_ns = session->now_ns - self->up_ns;
-	int64_t segment = (int64_t)nopal_body_limit(session) * BITS;
-	int64_t a_round = (int64_t)nopal_scale((uint64_t)segment, NOPAL_SECOND,
-					       (uint64_t)rtt_ns);
+	int64_t a_round = slowest_receiver_bps(session, 1, path->rtt_ns);
+	int64_t used = slowest_receiver_bps(session, path->left_a_second,
+					    NOPAL_SECOND);
 
-	if (since_ns > rtt_ns)
-		since_ns = rtt_ns;
-	if (!self->lost)
+	if (used && used < rate / SLOWEST_RECEIVER_UNUSED)
+		return 0;
+	if (since_ns > path->rtt_ns)
+		since_ns = path->rtt_ns;
+	if (!self->too_fast)
 		a_round = rate;
 	else if (a_round < rate / SLOWEST_RECEIVER_STEP)
 		a_round = rate / SLOWEST_RECEIVER_STEP;
 	return (int64_t)nopal_scale((uint64_t)a_round, (uint64_t)since_ns,
-				    (uint64_t)rtt_ns);
+				    (uint64_t)path->rtt_ns);
+}
+
+static void slowest_receiver_up(struct nopal_session *session,
+				const struct nopal_part *part,
+				const struct receiver_path *path)
+{
+	struct slowest_receiver *self = nopal_state(session, part);
+	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
+
+	slowest_receiver_set(
+		session, part,
+		rate + slowest_receiver_growth(session, self, path, rate));
+	self->up_ns = session->now_ns;
+}
+
+/* To so much of it; what left before is no news from now on.  Below the least there is
+ * nothing to wait for. */
+static void slowest_receiver_fall(struct nopal_session *session,
+				  const struct nopal_part *part, uint32_t share)
+{
+	const struct slowest_receiver_parameters *set = nopal_parameters(part);
+	struct slowest_receiver *self = nopal_state(session, part);
+	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
+
+	self->up_ns = session->now_ns;
+	if (rate <= set->least)
+		return;
+	self->down_ns = session->now_ns;
+	slowest_receiver_set(
+		session, part,
+		(int64_t)nopal_scale((uint64_t)rate, share, RECEIVER_PATH_ONE));
 }
 
 static void slowest_receiver_down(struct nopal_session *session,
@@ -154,25 +186,83 @@ static void slowest_receiver_down(struct nopal_session *session,
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(part);
 	struct slowest_receiver *self = nopal_state(session, part);
+	struct receiver_path *path = receiver_path_of(destination);
 	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
-	int64_t rtt_ns =
-		(int64_t)nopal_pace(destination)[SLOWEST_RECEIVER_RTT_NS];
 
-	if (self->lost && session->now_ns - self->down_ns < rtt_ns)
-		return;
-	rate = rate / SLOWEST_RECEIVER_TENTHS * SLOWEST_RECEIVER_KEPT;
-	if (rate < set->least &&
-	    nopal_pace(destination)[SLOWEST_RECEIVER_LOSS] >=
-		    SLOWEST_RECEIVER_TOO_MUCH) {
+	if (rate <= set->least && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
 		nopal_destination_hears(
 			session,
 			nopal_destination_find(session, destination->id),
 			false);
 		return;
 	}
-	self->lost = true;
-	self->down_ns = session->now_ns;
-	slowest_receiver_set(session, part, rate);
+	self->too_fast = rate;
+	slowest_receiver_fall(session, part,
+			      receiver_path_passed(path) /
+				      SLOWEST_RECEIVER_TENTHS *
+				      SLOWEST_RECEIVER_KEPT);
+}
+
+/* By news of the one that stands for all. */
+static void slowest_receiver_move(struct nopal_session *session,
+				  const struct nopal_part *part,
+				  struct nopal_destination *destination,
+				  bool congested)
+{
+	const struct receiver_path *path = receiver_path_of(destination);
+
+	if (congested)
+		slowest_receiver_down(session, part, destination);
+	else if (!receiver_path_is_flooded(path))
+		slowest_receiver_up(session, part, path);
+	else if (receiver_path_is_queued(path, session->now_ns))
+		slowest_receiver_fall(session, part,
+				      receiver_path_passing(path) /
+					      SLOWEST_RECEIVER_TENTHS *
+					      SLOWEST_RECEIVER_DRAINED);
+}
+
+/* Does it tell of what left since the rate fell, and not before? */
+static bool slowest_receiver_is_news(const struct nopal_session *session,
+				     const struct slowest_receiver *self,
+				     const struct nopal_channel_report *report)
+{
+	const struct receiver_path *path =
+		receiver_path_of(report->destination);
+
+	if (!self->too_fast)
+		return true;
+	if (report->left_ns)
+		return report->left_ns > self->down_ns;
+	return session->now_ns - self->down_ns > path->rtt_ns;
+}
+
+static bool slowest_receiver_is_slow(const struct slowest_receiver *self,
+				     int64_t rate)
+{
+	return !self->too_fast || rate < self->too_fast /
+						  SLOWEST_RECEIVER_EIGHTHS *
+						  SLOWEST_RECEIVER_SLOW;
+}
+
+/* What it loses at the least rate, and at one that is slow for its path. */
+static void slowest_receiver_learn(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   struct receiver_path *path,
+				   const struct nopal_channel_report *report,
+				   bool congested)
+{
+	const struct slowest_receiver_parameters *set = nopal_parameters(part);
+	const struct slowest_receiver *self = nopal_state(session, part);
+	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
+
+	path->loss = rate > set->least
+			     ? 0
+			     : receiver_path_smooth(path->loss, report->missing,
+						    report->arrived +
+							    report->missing);
+	if (!congested && slowest_receiver_is_slow(self, rate))
+		receiver_path_learn(path, report);
 }
 
 static enum nopal_verdict
@@ -181,26 +271,27 @@ slowest_receiver_on_report(struct nopal_session *session,
 			   struct nopal_channel_report *report)
 {
 	struct slowest_receiver *self = nopal_state(session, part);
-	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
 	struct nopal_destination *destination = report->destination;
+	struct receiver_path *path = receiver_path_of(destination);
+	bool news, congested;
 
-	slowest_receiver_note(report);
-	if (!slowest_receiver_is(session, self, destination))
-		return NOPAL_CONTINUE;
-	if (report->missing)
-		slowest_receiver_down(session, part, destination);
-	else
-		slowest_receiver_set(
-			session, part,
-			rate + slowest_receiver_growth(
-				       session, self, rate,
-				       (int64_t)nopal_pace(destination)
-					       [SLOWEST_RECEIVER_RTT_NS]));
-	self->up_ns = session->now_ns;
+	receiver_path_note(path, report, session->now_ns);
+	news = slowest_receiver_is_news(session, self, report);
+	if (!news)
+		receiver_path_renew(path);
+	congested = receiver_path_judge(path, report, session->now_ns,
+					self->too_fast);
+	if (news)
+		slowest_receiver_learn(session, part, path, report, congested);
+	if (slowest_receiver_is(session, self, destination) && news)
+		slowest_receiver_move(session, part, destination, congested);
+	if (congested)
+		receiver_path_begin(path);
 	return NOPAL_CONTINUE;
 }
 
-/* Somebody else stands for all with its next report. */
+/* Its path is another one now, and if it stood for all, somebody else does with its
+ * next report. */
 static enum nopal_verdict
 slowest_receiver_on_hears(struct nopal_session *session,
 			  const struct nopal_part *part,
@@ -208,6 +299,7 @@ slowest_receiver_on_hears(struct nopal_session *session,
 {
 	struct slowest_receiver *self = nopal_state(session, part);
 
+	*receiver_path_of(destination) = (struct receiver_path){ 0 };
 	if (self->slowest == destination->id)
 		self->slowest = 0;
 	return NOPAL_CONTINUE;

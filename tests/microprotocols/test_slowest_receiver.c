@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "many.h"
+#include "rig.h"
+#include "suite.h"
 
 static struct many many;
 
@@ -14,7 +16,14 @@ static struct many many;
 	MANY_CHANNEL("", "",                                                   \
 		     "fan_out {} rate_cc {} slowest_receiver { " keys " }")
 
-enum { BYTES = 50000, MS = 1000 };
+/* As configs/multicast has it: parity makes up for the most. */
+#define PARITY                                                                 \
+	MANY_CHANNEL("", "",                                                   \
+		     "forward_error_correction { k = 16 n = 18 code = cauchy " \
+		     "flush = 20ms } fan_out {} rate_cc {} slowest_receiver "  \
+		     "{}")
+
+enum { BYTES = 50000, MS = 1000, PERCENT = 100, PERMILLE = 1000, TEXT = 96 };
 
 /* Busy for so long: there is always something to send. */
 static void keep_busy(int64_t duration_ns)
@@ -150,6 +159,321 @@ static void test_least_and_most(void **state)
 	finish();
 }
 
+/* -------------------------------------------------------------- random losses */
+
+/* Percent of 20 Mbit/s that the rate is, where all lose the same share. */
+static int64_t rate_with_losses(uint32_t count, int percent)
+{
+	enum { STEPS = 100 };
+	char link[TEXT];
+	int64_t sum = 0;
+
+	snprintf(link, sizeof(link),
+		 "fwd: rate 20mbit delay 10ms limit 100 loss %d%% rev: "
+		 "delay 10ms",
+		 percent);
+	begin(PARITY, count, link);
+	keep_busy(3 * NOPAL_SECOND);
+	for (int i = 0; i < STEPS; i++) {
+		keep_busy(50 * NOPAL_MILLISECOND);
+		sum += rate();
+	}
+	assert_int_equal(many_hearing(&many), count);
+	finish();
+	return sum / STEPS * PERCENT / 20000000;
+}
+
+static void test_random_losses_change_little(void **state)
+{
+	static const int losses[] = { 0, 1, 2, 5 };
+	static const uint32_t counts[] = { 3, 20 };
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+		for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]);
+		     i++) {
+			int64_t percent =
+				rate_with_losses(counts[c], losses[i]);
+
+			print_message(
+				"%d %% at each of %u: %d %% of the link\n",
+				losses[i], counts[c], (int)percent);
+			assert_in_range(percent, 70, 100);
+		}
+	}
+}
+
+/* ------------------------------------------------------------- one bottleneck */
+
+static struct nopal_link_counters
+	seen[2]; /* before and after, towards host 1 */
+
+static void look(int64_t for_ns)
+{
+	assert_true(nopal_sim_link_counters(many.world, 0, 1, &seen[0]));
+	keep_busy(for_ns);
+	assert_true(nopal_sim_link_counters(many.world, 0, 1, &seen[1]));
+}
+
+static int64_t dropped_permille(void)
+{
+	return (int64_t)((seen[1].overflowed - seen[0].overflowed) * PERMILLE /
+			 (seen[1].entered - seen[0].entered));
+}
+
+static int64_t queue_ms(void)
+{
+	return (seen[1].queue_delay_sum_ns - seen[0].queue_delay_sum_ns) /
+	       (int64_t)(seen[1].entered - seen[0].entered) / NOPAL_MILLISECOND;
+}
+
+/* All lose one in a hundred; one has a link of 5 Mbit/s, then one of 50, and again 5. */
+static void check_slow_link(const char *link, int64_t most_queue_ms)
+{
+	begin(PARITY, 3,
+	      "fwd: rate 50mbit delay 10ms limit 100 loss 1% rev: delay 10ms");
+	many_link(&many, 0, link);
+	keep_busy(5 * NOPAL_SECOND);
+	look(10 * NOPAL_SECOND);
+	print_message("%s: %d permille overflow, %d ms of queue, rate %d\n",
+		      link, (int)dropped_permille(), (int)queue_ms(),
+		      (int)rate());
+	assert_in_range(rate(), 2000000, 7000000);
+	assert_in_range(dropped_permille(), 0, 30);
+	assert_in_range(queue_ms(), 0, most_queue_ms);
+	many_link(&many, 0, "rate 50mbit delay 10ms limit 100");
+	keep_busy(10 * NOPAL_SECOND);
+	assert_in_range(rate(), 15000000, 60000000);
+	many_link(&many, 0, link);
+	keep_busy(5 * NOPAL_SECOND);
+	look(10 * NOPAL_SECOND);
+	assert_in_range(rate(), 2000000, 7000000);
+	assert_in_range(dropped_permille(), 0, 30);
+	assert_int_equal(many_hearing(&many), 3);
+	finish();
+}
+
+static void test_congestion_at_one_is_seen(void **state)
+{
+	(void)state;
+	check_slow_link("rate 5mbit delay 10ms limit 100", 120); /* of 240 */
+	check_slow_link("rate 5mbit delay 10ms limit 300", 360); /* of 720 */
+	check_slow_link("fwd: rate 5mbit delay 10ms limit 100 loss 2% rev: "
+			"delay 10ms",
+			120);
+}
+
+/* No queue tells of it. */
+static void test_congestion_where_the_queue_is_short(void **state)
+{
+	(void)state;
+	begin(PARITY, 3, "rate 50mbit delay 10ms limit 100");
+	many_link(&many, 0, "rate 20mbit delay 10ms limit 12");
+	keep_busy(5 * NOPAL_SECOND);
+	look(20 * NOPAL_SECOND);
+	print_message("a queue of twelve: %d permille overflow, rate %d\n",
+		      (int)dropped_permille(), (int)rate());
+	assert_in_range(rate(), 8000000, 24000000);
+	assert_in_range(dropped_permille(), 0, 60);
+	assert_int_equal(many_hearing(&many), 3);
+	finish();
+}
+
+/* -------------------------------------------------------------- a foreign flow */
+
+static uint64_t foreign_bytes;
+
+static void foreign_pump(struct nopal_session *session, void *user)
+{
+	static char bytes[64 << 10];
+
+	(void)user;
+	while (nopal_send(session, bytes, sizeof(bytes), 0) == 0)
+		continue;
+}
+
+static void foreign_received(struct nopal_session *session,
+			     struct nopal_message *message, void *user)
+{
+	(void)session, (void)user;
+	foreign_bytes += nopal_message_length(message);
+}
+
+static void *foreign_accepted(struct nopal_session *session, void *user)
+{
+	(void)session;
+	return user;
+}
+
+/* From a host beside the sender's to the second destination's. */
+static void foreign_begin(const char *config)
+{
+	enum { FROM = 2, TO = 3, DOOR = 9500 };
+	static const struct nopal_callbacks sender = {
+		.opened = foreign_pump,
+		.writable = foreign_pump,
+	};
+	static const struct nopal_callbacks receiver = {
+		.accepted = foreign_accepted,
+		.received = foreign_received,
+	};
+	struct nopal_plan *plan = suite_plan(config);
+	struct nopal_address peer;
+
+	foreign_bytes = 0;
+	assert_int_equal(
+		nopal_endpoint_allow(nopal_sim_endpoint(many.world, TO, DOOR),
+				     plan, 0, &receiver, NULL),
+		0);
+	nopal_sim_address(TO, DOOR, &peer);
+	assert_non_null(
+		nopal_session_open(nopal_sim_endpoint(many.world, FROM, DOOR),
+				   plan, &peer, &sender, NULL));
+	nopal_plan_unref(plan);
+}
+
+/* Percent of the channel's bytes and its own that are a foreign flow's, behind one
+ * bottleneck. */
+static uint64_t foreign_share(const char *config, const char *bottleneck)
+{
+	uint64_t ours, its;
+
+	many_open_dumbbell(&many, PARITY, 3, "", bottleneck, 1);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 3);
+	foreign_begin(config);
+	keep_busy(5 * NOPAL_SECOND);
+	ours = many.fates[NOPAL_ARRIVED];
+	its = foreign_bytes;
+	keep_busy(25 * NOPAL_SECOND);
+	ours = (many.fates[NOPAL_ARRIVED] - ours) * BYTES;
+	its = foreign_bytes - its;
+	assert_int_equal(many_hearing(&many), 3);
+	many_close(&many);
+	print_message("%s beside the channel, %s: it has %d %%\n", config,
+		      bottleneck, (int)(its * PERCENT / (its + ours)));
+	return its * PERCENT / (its + ours);
+}
+
+static void test_beside_a_foreign_flow_neither_starves(void **state)
+{
+	(void)state;
+	assert_in_range(
+		foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 100"),
+		30, 70);
+	assert_in_range(
+		foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 300"),
+		30, 70);
+	assert_in_range(
+		foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 20"),
+		15, 70);
+	assert_in_range(
+		foreign_share("bulk", "rate 20mbit delay 20ms limit 100"), 30,
+		85);
+	assert_in_range(
+		foreign_share("bulk", "rate 20mbit delay 20ms limit 300"), 15,
+		85);
+}
+
+/* ------------------------------------------------- reports that a test makes up */
+
+/* Of destination `index`, whose newest left just now. */
+static void say(uint32_t index, uint64_t arrived, uint64_t missing,
+		int64_t rtt_ns)
+{
+	struct nopal_session *bottom =
+		&nopal__bottom(nopal__core(many.group))->session;
+	bool outermost = nopal__turn_begin(many.world);
+	struct nopal_channel_report report = {
+		.destination = nopal_destination_at(bottom, index),
+		.arrived = arrived,
+		.missing = missing,
+		.rows = missing,
+		.rtt_ns = rtt_ns,
+		.sample_ns = rtt_ns,
+		.left_ns = bottom->now_ns,
+	};
+
+	nopal__touch(nopal__core(many.group));
+	nopal_raise_CHANNEL_REPORT(bottom, &report);
+	nopal__turn_end(many.world, outermost);
+}
+
+static void hears(uint32_t index, bool does)
+{
+	struct nopal_session *bottom =
+		&nopal__bottom(nopal__core(many.group))->session;
+
+	nopal_destination_hears(bottom, index, does);
+}
+
+/* A report of it moves the rate, or does not. */
+static bool moves(uint32_t index)
+{
+	int64_t before;
+
+	many_run(&many, 100 * NOPAL_MILLISECOND);
+	before = rate();
+	say(index, 100000, 0, 20 * NOPAL_MILLISECOND);
+	return rate() != before;
+}
+
+/* Who goes is replaced if it stood for all, and no other changes that. */
+static void test_one_stands_for_all(void **state)
+{
+	(void)state;
+	begin(WITH("most = 1000Gbit"), 4, "delay 10ms");
+	assert_true(moves(1));
+	assert_true(moves(1));
+	assert_false(moves(0)); /* no slower than that by a fifth */
+	assert_false(moves(2));
+	hears(0, false);
+	assert_false(moves(2));
+	assert_true(moves(1));
+	hears(1, false);
+	assert_true(moves(2));
+	assert_false(moves(3));
+	many_close(&many);
+}
+
+/* What stands for all is the slowest by the losses that are congestion alone. */
+static void test_random_losses_make_nobody_the_slowest(void **state)
+{
+	int64_t before;
+
+	(void)state;
+	begin(WITH(""), 3, "delay 10ms");
+	assert_true(moves(1));
+	for (int i = 0; i < 200; i++) {
+		many_run(&many, 20 * NOPAL_MILLISECOND);
+		before = rate();
+		say(2, 19, 1, 20 * NOPAL_MILLISECOND);
+		assert_int_equal(rate(), before);
+	}
+	assert_true(moves(1));
+	/* and now by a queue that stands: it is, from the report after that on */
+	for (int i = 0; i < 4; i++) {
+		many_run(&many, 30 * NOPAL_MILLISECOND);
+		say(2, 19, 1, 40 * NOPAL_MILLISECOND);
+	}
+	assert_false(moves(1));
+	assert_true(moves(2));
+	many_close(&many);
+}
+
+/* Who sends little learns nothing of a greater rate. */
+static void test_it_does_not_outgrow_what_is_sent(void **state)
+{
+	(void)state;
+	begin(WITH("initial = 1Mbit"), 2, "delay 10ms");
+	for (int i = 0; i < 500; i++) {
+		assert_int_equal(many_send_bytes(&many, 1000, 0), 0);
+		many_run(&many, 10 * NOPAL_MILLISECOND);
+	}
+	assert_in_range(rate(), 1000000, 20000000);
+	finish();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +483,13 @@ int main(void)
 		cmocka_unit_test(test_losses_of_many_do_not_add_up),
 		cmocka_unit_test(test_who_loses_too_much_leaves_the_channel),
 		cmocka_unit_test(test_least_and_most),
+		cmocka_unit_test(test_random_losses_change_little),
+		cmocka_unit_test(test_congestion_at_one_is_seen),
+		cmocka_unit_test(test_congestion_where_the_queue_is_short),
+		cmocka_unit_test(test_beside_a_foreign_flow_neither_starves),
+		cmocka_unit_test(test_one_stands_for_all),
+		cmocka_unit_test(test_random_losses_make_nobody_the_slowest),
+		cmocka_unit_test(test_it_does_not_outgrow_what_is_sent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* What reports of one receiver say of its path: which losses are congestion. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../../microprotocols/group/receiver_path.h"
+
+enum { REPORT = 20, PERCENT = 100 };
+#define RTT_NS	 (20 * NOPAL_MILLISECOND)
+#define EVERY_NS (10 * NOPAL_MILLISECOND)
+
+/* A path, and the time of its last report. */
+static struct receiver_path path;
+static int64_t now_ns;
+
+static void begin(void)
+{
+	memset(&path, 0, sizeof(path));
+	now_ns = NOPAL_SECOND;
+}
+
+/* One after EVERY_NS, whose newest took so long; true: it is congestion. */
+static bool report(uint64_t arrived, uint64_t missing, int64_t rtt_ns,
+		   bool known)
+{
+	struct nopal_channel_report one = { .arrived = arrived,
+					    .missing = missing,
+					    .rows = missing,
+					    .rtt_ns = RTT_NS,
+					    .sample_ns = rtt_ns };
+
+	now_ns += EVERY_NS;
+	one.left_ns = rtt_ns ? now_ns - rtt_ns : 0;
+	receiver_path_note(&path, &one, now_ns);
+	if (receiver_path_judge(&path, &one, now_ns, known))
+		return true;
+	receiver_path_learn(&path, &one);
+	return false;
+}
+
+/* So many segments, of which that share is lost, evenly; how many reports were
+ * congestion. */
+static int lose(int segments, int percent, int64_t rtt_ns, bool known)
+{
+	int congested = 0, lost = 0;
+
+	for (int sent = REPORT; sent <= segments; sent += REPORT) {
+		int more = sent * percent / PERCENT - lost;
+
+		congested += report((uint64_t)(REPORT - more), (uint64_t)more,
+				    rtt_ns, known);
+		lost += more;
+	}
+	return congested;
+}
+
+/* Whatever the rate is, so much is lost: that is learned while it is slow. */
+static void test_what_is_lost_at_any_rate_is_random(void **state)
+{
+	static const int percents[] = { 0, 1, 2, 5, 8 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++) {
+		begin();
+		assert_int_equal(lose(4000, percents[i], RTT_NS, false), 0);
+		assert_int_equal(lose(20000, percents[i], RTT_NS, true), 0);
+	}
+}
+
+/* The same losses with a queue before them, that did not go for a round trip. */
+static void test_where_a_queue_stands_a_loss_is_congestion(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(lose(4000, 2, RTT_NS, false), 0);
+	assert_false(report(19, 1, 2 * RTT_NS, true)); /* it has come now */
+	assert_false(report(19, 1, 2 * RTT_NS, true));
+	assert_true(report(19, 1, 2 * RTT_NS, true));
+	assert_false(report(20, 0, 2 * RTT_NS, true));
+	/* as large as noise is */
+	assert_false(report(19, 1, RTT_NS + RTT_NS / 4, true));
+	assert_false(report(19, 1, 2 * RTT_NS, true));
+}
+
+/* Nothing told of the queue for a round trip: nobody knows whether it stands. */
+static void test_what_is_known_of_a_queue_grows_old(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(lose(4000, 2, RTT_NS, false), 0);
+	assert_int_equal(lose(100, 0, 2 * RTT_NS, true), 0);
+	assert_true(report(19, 1, 0, true));
+	assert_true(report(19, 1, 0, true));
+	assert_false(report(19, 1, 0, true));
+	assert_false(report(19, 1, 0, true));
+}
+
+/* There is room for a few segments before the bottleneck: no queue is to be seen. */
+static void test_more_than_random_is_congestion(void **state)
+{
+	(void)state;
+	for (int percent = 0; percent <= 5; percent++) {
+		begin();
+		assert_int_equal(lose(8000, percent, RTT_NS, false), 0);
+		assert_int_equal(lose(2000, percent, RTT_NS, true), 0);
+		receiver_path_begin(&path);
+		assert_true(lose(RECEIVER_PATH_TOGETHER, 2 * percent + 2,
+				 RTT_NS, true) > 0);
+	}
+}
+
+/* However long it has been so. */
+static void test_more_than_a_tenth_is_congestion(void **state)
+{
+	(void)state;
+	begin();
+	assert_true(lose(RECEIVER_PATH_TOGETHER, 25, RTT_NS, true) > 0);
+	begin();
+	assert_true(lose(RECEIVER_PATH_TOGETHER, 25, RTT_NS, false) > 0);
+	begin();
+	assert_true(lose(RECEIVER_PATH_MEMORY, 12, RTT_NS, false) > 0);
+	begin();
+	assert_int_equal(lose(RECEIVER_PATH_MEMORY, 9, RTT_NS, false), 0);
+	assert_int_equal(lose(RECEIVER_PATH_MEMORY, 9, RTT_NS, true), 0);
+}
+
+/* Where trains of segments get lost as one, a few of them are no more than chance. */
+static void test_a_row_counts_once(void **state)
+{
+	struct nopal_channel_report row = {
+		.arrived = 10, .missing = 40, .rows = 1, .rtt_ns = RTT_NS
+	};
+
+	(void)state;
+	begin();
+	assert_int_equal(lose(4000, 0, RTT_NS, false), 0);
+	assert_int_equal(lose(200, 0, RTT_NS, true), 0);
+	receiver_path_note(&path, &row, now_ns);
+	assert_false(receiver_path_judge(&path, &row, now_ns, true));
+	row.rows = row.missing;
+	receiver_path_note(&path, &row, now_ns);
+	assert_true(receiver_path_judge(&path, &row, now_ns, true));
+}
+
+/* What was learned where a queue was fades. */
+static void test_slow_ones_that_meet_a_queue_are_free_of_loss(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(lose(4000, 5, RTT_NS, false), 0);
+	assert_in_range(path.slow_lost * PERCENT / path.slow, 4, 5);
+	for (int i = 0; i < 400;
+	     i++) { /* now there, now not: it does not stand */
+		report(18, 2, 2 * RTT_NS, false);
+		report(20, 0, RTT_NS, false);
+	}
+	assert_in_range(path.slow_lost * PERCENT / path.slow, 0, 2);
+}
+
+/* So much more time than it left in it took to arrive. */
+static void test_what_passes(void **state)
+{
+	int64_t rtt_ns = RTT_NS;
+
+	(void)state;
+	begin();
+	report(REPORT, 0, rtt_ns, true);
+	assert_int_equal(receiver_path_passed(&path), RECEIVER_PATH_ONE);
+	assert_false(receiver_path_is_flooded(&path));
+	for (int i = 0; i < 40; i++) /* five of ten milliseconds */
+		report(REPORT, 0, rtt_ns += EVERY_NS / 2, true);
+	assert_in_range(receiver_path_passed(&path) * UINT64_C(100),
+			49 * (uint64_t)RECEIVER_PATH_ONE,
+			53 * (uint64_t)RECEIVER_PATH_ONE);
+	assert_true(receiver_path_is_flooded(&path));
+	assert_true(receiver_path_is_queued(&path, now_ns));
+	for (int i = 0; i < 40; i++) /* it is full: it grows no more */
+		report(REPORT, 0, rtt_ns, true);
+	assert_false(receiver_path_is_flooded(&path));
+	assert_true(receiver_path_is_queued(&path, now_ns));
+	/* a quarter is lost */
+	receiver_path_begin(&path);
+	for (int i = 0; i < 20; i++)
+		report(15, 5, 0, false);
+	receiver_path_begin(&path);
+	path.sent = 100;
+	path.lost = 25;
+	path.passed = RECEIVER_PATH_ONE;
+	assert_int_equal(receiver_path_passed(&path),
+			 RECEIVER_PATH_ONE / 4 * 3);
+	path.lost = 90; /* one report is no reason to fall to a tenth */
+	assert_int_equal(receiver_path_passed(&path), RECEIVER_PATH_ONE / 2);
+}
+
+/* Before anything was congestion, a queue that grows is. */
+static void test_the_first_queue(void **state)
+{
+	int64_t rtt_ns = RTT_NS;
+	int congested = 0;
+
+	(void)state;
+	begin();
+	for (int i = 0; i < 20; i++)
+		congested += report(REPORT, 0, rtt_ns += EVERY_NS / 2, false);
+	assert_true(congested > 0);
+	begin();
+	congested = 0;
+	rtt_ns = RTT_NS;
+	for (int i = 0; i < 20; i++)
+		congested += report(REPORT, 0, rtt_ns += EVERY_NS / 2, true);
+	assert_int_equal(congested, 0);
+}
+
+/* The path has become longer: after ten seconds that is no queue any more. */
+static void test_the_least_round_trip_grows_old(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(lose(4000, 2, RTT_NS, false), 0);
+	assert_true(lose(4000, 2, 3 * RTT_NS, true) > 0);
+	assert_true(receiver_path_is_queued(&path, now_ns));
+	while (now_ns < 14 * NOPAL_SECOND)
+		report(REPORT, 0, 3 * RTT_NS, true);
+	assert_false(receiver_path_is_queued(&path, now_ns));
+}
+
+/* What a peer says of itself may be anything. */
+static void test_what_no_honest_one_reports(void **state)
+{
+	(void)state;
+	begin();
+	for (int i = 0; i < 100; i++)
+		report(UINT32_MAX, UINT32_MAX, i % 3 ? 1 : NOPAL_SECOND, i % 2);
+	assert_in_range(path.hurt, 0, RECEIVER_PATH_ONE);
+	assert_in_range(receiver_path_passed(&path), 1, RECEIVER_PATH_ONE);
+	assert_true(path.slow_lost <= path.slow);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_lost_at_any_rate_is_random),
+		cmocka_unit_test(
+			test_where_a_queue_stands_a_loss_is_congestion),
+		cmocka_unit_test(test_what_is_known_of_a_queue_grows_old),
+		cmocka_unit_test(test_more_than_random_is_congestion),
+		cmocka_unit_test(test_more_than_a_tenth_is_congestion),
+		cmocka_unit_test(test_a_row_counts_once),
+		cmocka_unit_test(
+			test_slow_ones_that_meet_a_queue_are_free_of_loss),
+		cmocka_unit_test(test_what_passes),
+		cmocka_unit_test(test_the_first_queue),
+		cmocka_unit_test(test_the_least_round_trip_grows_old),
+		cmocka_unit_test(test_what_no_honest_one_reports),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
