@@ -242,17 +242,22 @@ void nopal__channel_point(struct nopal_session *session,
 	hearer_look(session, part);
 }
 
-/* A number that is known to exist, and those before it. */
+/* A number that is known to exist, and those before it.  What left before the first that
+ * came by the channel comes by our own session, and nothing is missing of it. */
 static void hearer_up_to(struct nopal_session *session,
 			 struct channel_hearer *self, uint64_t end)
 {
 	if (end <= self->top)
 		return;
-	self->newest = (self->newest + 1) % CHANNEL_REPAIR_HOLES;
-	self->holes[self->newest] =
-		(struct channel_hole){ self->top, session->now_ns };
-	self->missing += (int64_t)(end - self->top);
-	self->rows++;
+	if (self->latest_ns) {
+		self->newest = (self->newest + 1) % CHANNEL_REPAIR_HOLES;
+		self->holes[self->newest] =
+			(struct channel_hole){ self->top, session->now_ns };
+		self->missing += (int64_t)(end - self->top);
+		self->rows++;
+	} else {
+		self->repairs = end;
+	}
 	self->top = end;
 }
 
@@ -287,7 +292,8 @@ static void hearer_late(struct nopal_session *session,
 		self->late_ns = late_ns;
 }
 
-/* What was rebuilt came by no channel; of that and of repairs no round trip is known. */
+/* What was rebuilt, or comes by our own session, did not come by the channel; of repairs
+ * no round trip is known. */
 static void hearer_note(struct nopal_session *session,
 			const struct nopal_part *part, uint64_t number,
 			bool cast)
@@ -296,11 +302,12 @@ static void hearer_note(struct nopal_session *session,
 
 	self->arrived += cast;
 	if (number >= self->top) {
-		hearer_up_to(session, self, number + !cast);
+		hearer_up_to(session, self, number);
 		self->top = number + 1;
 		nopal_serial_seen(session, part, CHANNEL_REPAIR_NUMBER, number);
 		self->latest = cast ? number : 0;
-		self->latest_ns = session->now_ns;
+		if (cast)
+			self->latest_ns = session->now_ns;
 	} else if (cast && number >= self->repairs) {
 		hearer_late(session, part, number);
 	}

@@ -194,6 +194,45 @@ static void test_lost_repairs_are_told(void **state)
 	many_close(&many);
 }
 
+/* The path has just become longer than it is known to be: what is asked for on and on
+ * does not leave once more for that. */
+static void test_a_repair_has_its_time(void **state)
+{
+	(void)state;
+	rig_add(&a_listener);
+	begin(MANY_CHANNEL("", "again = 1ms backoff = 0ms",
+			   ALL " a_listener {}"),
+	      2, "delay 5ms");
+	talk(20, 100);
+	told_missing = 0;
+	many_deafen(&many, 1, true);
+	talk(1, 100);
+	many_deafen(&many, 1, false);
+	talk(1, 100);
+	many_link(&many, 1, "delay 6ms");
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(departures(), 23);
+	assert_int_equal(told_missing, 1);
+	many_close(&many);
+}
+
+/* Until it hears the channel all comes by its own session: that is no loss there. */
+static void test_what_came_by_its_session_is_not_missing(void **state)
+{
+	(void)state;
+	rig_add(&a_listener);
+	many_open(&many, MANY_CHANNEL("", "", ALL " a_listener {}"), 2,
+		  "delay 20ms", 1);
+	told_missing = 0;
+	talk(200, 1000);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(many_hearing(&many), 2);
+	assert_int_equal(told_missing, 0);
+	many_close(&many);
+}
+
 /* Three in a row, and one. */
 static void test_rows_are_told(void **state)
 {
@@ -615,6 +654,8 @@ int main(void)
 		cmocka_unit_test(test_nobody_asks_for_what_is_there),
 		cmocka_unit_test(test_one_repair_for_all),
 		cmocka_unit_test(test_lost_repairs_are_told),
+		cmocka_unit_test(test_a_repair_has_its_time),
+		cmocka_unit_test(test_what_came_by_its_session_is_not_missing),
 		cmocka_unit_test(test_rows_are_told),
 		cmocka_unit_test(test_a_path_that_reorders_needs_no_repairs),
 		cmocka_unit_test(test_losses_where_packets_overtake),
