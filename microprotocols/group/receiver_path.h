@@ -46,7 +46,8 @@ struct receiver_path {
 	int64_t least_ns, found_ns; /* the least round trip */
 	int64_t latest_ns, left_ns; /* the latest one, and when it began */
 	int64_t queued_ns; /* since when all met a queue; 0: the latest did not */
-	uint32_t loss, hurt; /* smoothed: shares of all, by congestion */
+	uint32_t loss;	   /* smoothed share, near the least rate */
+	uint32_t hurt;	   /* the same of congestion, at any */
 	/* Segments at slow rates, and in how many rows those went missing. */
 	uint32_t slow, slow_lost, slow_rows;
 	uint32_t sent, lost, rows; /* that are judged together */

@@ -29,7 +29,7 @@
  * Shares:    writes sending_rate_bps.
  * Parameters: initial (default 10Mbit): the rate at first;
  *            least (default 1Mbit): not below this; who loses a tenth and more
- *            at this rate leaves the channel;
+ *            near this rate leaves the channel;
  *            most (default 10Gbit): not above this.
  */
 #include "receiver_path.h"
@@ -52,8 +52,9 @@ enum {
 	/* The rate is slow when it is below so many eighths of one that was too fast. */
 	SLOWEST_RECEIVER_SLOW = 7,
 	SLOWEST_RECEIVER_EIGHTHS = 8,
-	SLOWEST_RECEIVER_UNUSED =
-		4, /* no more than so many times what is sent */
+	/* No more than so many times what is sent. */
+	SLOWEST_RECEIVER_UNUSED = 4,
+	SLOWEST_RECEIVER_NEAR = 2, /* the least: below so many times that */
 };
 
 struct slowest_receiver {
@@ -180,16 +181,25 @@ static void slowest_receiver_fall(struct nopal_session *session,
 		(int64_t)nopal_scale((uint64_t)rate, share, RECEIVER_PATH_ONE));
 }
 
+/* At the least rate, or but a few steps above it. */
+static bool slowest_receiver_is_least(const struct nopal_part *part,
+				      int64_t rate)
+{
+	const struct slowest_receiver_parameters *set = nopal_parameters(part);
+
+	return rate < SLOWEST_RECEIVER_NEAR * set->least;
+}
+
 static void slowest_receiver_down(struct nopal_session *session,
 				  const struct nopal_part *part,
 				  struct nopal_destination *destination)
 {
-	const struct slowest_receiver_parameters *set = nopal_parameters(part);
 	struct slowest_receiver *self = nopal_state(session, part);
 	struct receiver_path *path = receiver_path_of(destination);
 	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
 
-	if (rate <= set->least && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
+	if (slowest_receiver_is_least(part, rate) &&
+	    path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
 		nopal_destination_hears(
 			session,
 			nopal_destination_find(session, destination->id),
@@ -245,22 +255,21 @@ static bool slowest_receiver_is_slow(const struct slowest_receiver *self,
 						  SLOWEST_RECEIVER_SLOW;
 }
 
-/* What it loses at the least rate, and at one that is slow for its path. */
+/* What it loses near the least rate, and at one that is slow for its path. */
 static void slowest_receiver_learn(struct nopal_session *session,
 				   const struct nopal_part *part,
 				   struct receiver_path *path,
 				   const struct nopal_channel_report *report,
 				   bool congested)
 {
-	const struct slowest_receiver_parameters *set = nopal_parameters(part);
 	const struct slowest_receiver *self = nopal_state(session, part);
 	int64_t rate = nopal_shared(session, part, SLOWEST_RECEIVER_RATE);
 
-	path->loss = rate > set->least
-			     ? 0
-			     : receiver_path_smooth(path->loss, report->missing,
+	path->loss = slowest_receiver_is_least(part, rate)
+			     ? receiver_path_smooth(path->loss, report->missing,
 						    report->arrived +
-							    report->missing);
+							    report->missing)
+			     : 0;
 	if (!congested && slowest_receiver_is_slow(self, rate))
 		receiver_path_learn(path, report);
 }
@@ -326,7 +335,7 @@ static const struct nopal_parameter slowest_receiver_table[] = {
 	SLOWEST_RECEIVER_PARAMETER(initial, "10Mbit", "the rate at first"),
 	SLOWEST_RECEIVER_PARAMETER(least, "1Mbit",
 				   "not below this; who loses a tenth and more "
-				   "at this rate leaves the channel"),
+				   "near this rate leaves the channel"),
 	SLOWEST_RECEIVER_PARAMETER(most, "10Gbit", "not above this"),
 	{ 0 },
 };

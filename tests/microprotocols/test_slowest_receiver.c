@@ -377,7 +377,7 @@ static void test_beside_a_foreign_flow_neither_starves(void **state)
 
 /* ------------------------------------------------- reports that a test makes up */
 
-/* Of destination `index`, whose newest left just now. */
+/* Of destination `index`, whose newest left a round trip ago. */
 static void say(uint32_t index, uint64_t arrived, uint64_t missing,
 		int64_t rtt_ns)
 {
@@ -391,7 +391,7 @@ static void say(uint32_t index, uint64_t arrived, uint64_t missing,
 		.rows = missing,
 		.rtt_ns = rtt_ns,
 		.sample_ns = rtt_ns,
-		.left_ns = bottom->now_ns,
+		.left_ns = nopal_world_now(many.world) - rtt_ns,
 	};
 
 	nopal__touch(nopal__core(many.group));
@@ -461,6 +461,58 @@ static void test_random_losses_make_nobody_the_slowest(void **state)
 	many_close(&many);
 }
 
+/* A quarter is lost whatever the rate is: what was lost at faster ones does not count
+ * when the least is reached. */
+static void test_who_loses_at_the_least_rate_leaves(void **state)
+{
+	int at_least = 0;
+
+	(void)state;
+	begin(WITH("initial = 100Mbit most = 100Mbit least = 2Mbit"), 3,
+	      "delay 10ms");
+	for (int i = 0; i < 200 && many_hearing(&many) == 3; i++) {
+		at_least += rate() < 4000000;
+		many_run(&many, 30 * NOPAL_MILLISECOND);
+		say(0, 15, 5, 20 * NOPAL_MILLISECOND);
+	}
+	assert_int_equal(many_hearing(&many), 2);
+	assert_in_range(at_least, 5, 50);
+	many_close(&many);
+	begin(WITH("initial = 2Mbit most = 2Mbit least = 2Mbit"), 3,
+	      "delay 10ms");
+	for (int i = 0; i < 200; i++) {
+		many_run(&many, 30 * NOPAL_MILLISECOND);
+		say(0, 19, 1, 20 * NOPAL_MILLISECOND);
+	}
+	assert_int_equal(many_hearing(&many), 3);
+	many_close(&many);
+}
+
+/* A queue grew, the rate fell: what had left before tells of the queue once more, and
+ * that changes nothing. */
+static void test_what_left_before_is_no_news(void **state)
+{
+	int64_t fell_at = 0, rtt_ns = 20 * NOPAL_MILLISECOND;
+	const int64_t step_ns = 10 * NOPAL_MILLISECOND;
+
+	(void)state;
+	begin(WITH("initial = 100Mbit"), 2, "delay 10ms");
+	for (int i = 0; i < 40 && !fell_at; i++) { /* that ends the start */
+		many_run(&many, step_ns);
+		say(0, 2000, 0, rtt_ns += step_ns / 2);
+		if (rate() < 100000000)
+			fell_at = rate();
+	}
+	for (int64_t at_ns = 0; at_ns < 2 * rtt_ns; at_ns += step_ns) {
+		many_run(&many, step_ns);
+		if (at_ns < rtt_ns)
+			rtt_ns += step_ns / 4;
+		say(0, 2000, 0, rtt_ns);
+		assert_true(rate() >= fell_at);
+	}
+	many_close(&many);
+}
+
 /* Who sends little learns nothing of a greater rate. */
 static void test_it_does_not_outgrow_what_is_sent(void **state)
 {
@@ -489,6 +541,8 @@ int main(void)
 		cmocka_unit_test(test_beside_a_foreign_flow_neither_starves),
 		cmocka_unit_test(test_one_stands_for_all),
 		cmocka_unit_test(test_random_losses_make_nobody_the_slowest),
+		cmocka_unit_test(test_who_loses_at_the_least_rate_leaves),
+		cmocka_unit_test(test_what_left_before_is_no_news),
 		cmocka_unit_test(test_it_does_not_outgrow_what_is_sent),
 	};
 
