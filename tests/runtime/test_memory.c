@@ -124,6 +124,31 @@ static void test_sessions_share_a_pool(void **state)
 	nopal__pools_free(&pools);
 }
 
+/* It is the newest of whom it goes to, and its old name is nobody's. */
+static void test_an_object_goes_to_another_session(void **state)
+{
+	struct nopal_pool *pools = NULL;
+	struct nopal_objects from = { .pool = nopal__pool_of(&pools, 24) };
+	struct nopal_objects to = { .pool = from.pool };
+	struct nopal_handle was[3], is;
+	void *objects[3], *there = nopal__pool_take(&to, &is);
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		objects[i] = nopal__pool_take(&from, &was[i]);
+	is = nopal__pool_move(&from, &to, objects[1]);
+	assert_null(nopal__pool_find(&from, was[1]));
+	assert_ptr_equal(nopal__pool_find(&to, is), objects[1]);
+	assert_int_equal(from.alive, 2);
+	assert_int_equal(to.alive, 2);
+	assert_ptr_equal(nopal__pool_newer(objects[0]), objects[2]);
+	assert_ptr_equal(nopal__pool_newer(there), objects[1]);
+	assert_null(nopal__pool_newer(objects[1]));
+	nopal__pool_give(&to, objects[1]);
+	assert_null(nopal__pool_find(&to, is));
+	nopal__pools_free(&pools);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -133,6 +158,7 @@ int main(void)
 		CASE(test_objects_are_budgeted_too),
 		CASE(test_handles_name_only_the_living),
 		CASE(test_sessions_share_a_pool),
+		CASE(test_an_object_goes_to_another_session),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -420,6 +420,53 @@ static void test_a_stream_ends_before_what_left(void **state)
 	pair_close();
 }
 
+static enum nopal_verdict waiter_on_received(struct nopal_session *session,
+					     const struct nopal_part *part,
+					     struct nopal_segment *segment)
+{
+	nopal_release(session, part, segment, NOPAL_FINISH);
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_microprotocol waiter = {
+	.abi = NOPAL_ABI,
+	.name = "waiter",
+	.family = "fake",
+	.summary = "it says when a segment is done",
+	.holds = (const struct nopal_hold[]){ { "the waiter says so",
+						NOPAL_FINISH, NOPAL_DATA,
+						false },
+					      { 0 } },
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(SEGMENT_RECEIVED, waiter_on_received), { 0 } },
+};
+
+/* By config: does the upper layer let go of what left? */
+static bool lets_go(const char *config)
+{
+	struct nopal_plan *plan = rig_plan(config);
+	bool good = plan->layers[0].lets_go;
+
+	nopal_plan_unref(plan);
+	return good;
+}
+
+static void test_who_waits_for_what_left_keeps_it(void **state)
+{
+	(void)state;
+#define ABOVE(parts)                                                           \
+	"layer \"upper\" {\n  transport_driver {}\n  resize {}\n"              \
+	"  sequenced_segments {}\n" parts "}\n" LOWER "}\n"
+	assert_true(lets_go(ABOVE("")));
+	rig_add(&waiter);
+	assert_false(lets_go(ABOVE("waiter {}\n"))); /* done */
+	assert_false(lets_go(ABOVE("a_tap {}\n")));  /* SEGMENT_DONE */
+	assert_false(lets_go(
+		ABOVE("forward_error_correction {}\n"))); /* deallocate */
+#undef ABOVE
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +483,7 @@ int main(void)
 		cmocka_unit_test(test_the_short_way_is_lossless_too),
 		cmocka_unit_test(test_segments_that_left_are_the_flows),
 		cmocka_unit_test(test_a_stream_ends_before_what_left),
+		cmocka_unit_test(test_who_waits_for_what_left_keeps_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
