@@ -6,9 +6,12 @@
 #define RIGHT_SIZE_RARE __attribute__((noinline))
 
 enum {
-	RIGHT_SIZE_TRIPS = 2,	    /* of a window */
-	RIGHT_SIZE_GROWTH = 3,	    /* of what leaves, in a round trip */
+	RIGHT_SIZE_TRIPS = 3,	    /* of a window */
+	RIGHT_SIZE_GROWTH = 2,	    /* of what leaves, in a round trip */
 	RIGHT_SIZE_GROWTH_PART = 4, /* more by this: it grows */
+	RIGHT_SIZE_STEP_PART = 4,   /* of a window: from edge to edge */
+	RIGHT_SIZE_KEPT = RIGHT_SIZE_STEP_PART - 1,
+	RIGHT_SIZE_LOOK_PART = 12, /* of a window: from look to look */
 	RIGHT_SIZE_IDLE_TRIPS = 4,
 	RIGHT_SIZE_SHIFT_MOST = 63,
 };
@@ -37,7 +40,8 @@ static void right_size_trip(struct right_size *size, int64_t trip_ns)
 
 static void right_size_age(struct right_size *size, int64_t now_ns)
 {
-	int64_t trip_ns = size->lately_ns - size->lately_ns / 3;
+	int64_t trip_ns = size->lately_ns / RIGHT_SIZE_KEPT *
+			  RIGHT_SIZE_STEP_PART / RIGHT_SIZE_TRIPS;
 
 	if (trip_ns > size->trip_ns)
 		size->trip_ns = trip_ns;
@@ -116,17 +120,48 @@ void nopal__right_size_begin(struct right_size *size, int64_t now_ns,
 	size->used_ns = size->aged_ns = now_ns;
 }
 
+static uint64_t right_size_wanted(const struct right_size *size)
+{
+	return RIGHT_SIZE_TRIPS * size->most *
+	       (size->growing ? RIGHT_SIZE_GROWTH : 1);
+}
+
+/* Where nothing left since, it stays: what was used once is not used again. */
 RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size,
 						  int64_t now_ns, uint64_t left,
 						  uint64_t least, uint64_t most)
 {
 	uint64_t window;
 
+	if (size->window && left == size->left)
+		return size->window;
 	right_size_left(size, now_ns, left);
-	window = RIGHT_SIZE_TRIPS * size->most;
-	if (size->growing)
-		window *= RIGHT_SIZE_GROWTH;
+	window = right_size_wanted(size);
 	if (window < least)
 		window = least;
-	return window < most ? window : most;
+	size->left = left;
+	size->window = window < most ? window : most;
+	return size->window;
+}
+
+/* Three quarters of what is wanted are there until the next edge is.  Of a window that
+ * is larger, for it is the least, half are enough. */
+uint64_t nopal__right_size_step(const struct right_size *size)
+{
+	uint64_t wanted = right_size_wanted(size);
+	uint64_t kept = wanted - wanted / RIGHT_SIZE_STEP_PART;
+
+	if (kept < size->window / 2)
+		kept = size->window / 2;
+	if (kept > size->window - size->window / RIGHT_SIZE_STEP_PART)
+		return size->window / RIGHT_SIZE_STEP_PART;
+	return size->window - kept;
+}
+
+/* A window that grows is several times what is looked for. */
+uint64_t nopal__right_size_look(const struct right_size *size)
+{
+	uint64_t look = size->window / RIGHT_SIZE_LOOK_PART;
+
+	return size->growing ? look / RIGHT_SIZE_GROWTH : look;
 }

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * right_size.h -- how much room a receiver needs: twice what leaves its buffer in a
- * round trip, and three times as much while that grows: the sender's window has grown
- * once more before it hears of it.
+ * right_size.h -- how much room a receiver needs: three times what leaves its buffer in
+ * a round trip, and twice that while it grows.
+ *
+ * Two of the three are for the sender, who has as much under way (buffer_sizing.c); the
+ * third is for the time until it hears of the next edge: what is under way need not wait
+ * for that, too.  A window that grows has grown once more by then.
  *
  * Who only receives has no round trips to measure.  But what lies beyond an edge can
  * only come when the sender has heard of the next one: from telling that until the
  * first such number arrives is a round trip, and longer where the sender did not wait
  * for it.  So the least one counts.  It is not kept for ever, for a path may become
- * longer: two thirds of the least of late take its place.  With a window of two round
- * trips, told by quarters, a sender that never waits takes one and a half from edge to
- * edge: two thirds of that are what it was.  One that does wait has more room then.
+ * longer: with a window of three round trips, told by quarters, a sender that never
+ * waits takes two and a quarter from edge to edge, and the least of late, divided by
+ * that, takes its place.  One that does wait has more room then.
  *
  * Numbers are those of segments.  After Fisk and Feng, Dynamic right-sizing in TCP
  * (LACSI 2001).
@@ -28,7 +31,8 @@ struct right_size {
 		uint64_t left;
 		int64_t began_ns;
 	} last, now;
-	int64_t used_ns; /* when something left last */
+	int64_t used_ns;       /* when something left last */
+	uint64_t left, window; /* as it was looked at last; 0: never */
 	bool growing;
 
 	bool waits;	   /* for a number that ends a sample: */
@@ -49,5 +53,9 @@ void nopal__right_size_arrived(struct right_size *size, int64_t now_ns);
 /* The window, where so many have come and left again by now. */
 uint64_t nopal__right_size_window(struct right_size *size, int64_t now_ns,
 				  uint64_t left, uint64_t least, uint64_t most);
+/* How far the edge moves before that is told. */
+uint64_t nopal__right_size_step(const struct right_size *size);
+/* So many have to leave before it is worth a look. */
+uint64_t nopal__right_size_look(const struct right_size *size);
 
 #endif

@@ -21,10 +21,10 @@
  * every second in which nothing left the buffer.  What was promised stays promised: the
  * edge stands still until a window that became smaller begins at it.
  *
- * The edge is told when it moved by a quarter of the window, on every probe,
- * and repeatedly while the sender may still live on `initial`.  With
- * `piggyback` data carries it, too: where both sides send, few windows of their
- * own are left.
+ * The edge is told when it moved by a quarter of the window (by half, where an automatic
+ * one is larger than is of use), on every probe, and repeatedly while the sender may
+ * still live on `initial`.  Before that nothing is computed.  With `piggyback` data
+ * carries it, too: where both sides send, few windows of their own are left.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), windowed.
  * Differs:   grants an edge, not an amount, so that a repeated or late grant
@@ -62,7 +62,7 @@ enum { WINDOWED_FLOW_PROBE_DUE };
 enum {
 	WINDOWED_FLOW_TELL_PART = 4,	/* of the window: when to tell */
 	WINDOWED_FLOW_MOST_BACKOFF = 6, /* probe intervals double as often */
-	WINDOWED_FLOW_LEAST = 4,	/* times `initial`, where automatic */
+	WINDOWED_FLOW_LEAST = 8,	/* times `initial`, where automatic */
 	/* Beyond what any buffer holds: such an edge is not believed. */
 	WINDOWED_FLOW_MOST_SEGMENTS = 1 << 24,
 };
@@ -82,15 +82,12 @@ struct windowed_flow {
 	uint64_t first;	  /* the peer's first number */
 	uint64_t arrived; /* segments */
 	uint64_t highest; /* one past any that arrived or was probed */
-	uint64_t granted; /* edge: what may arrive */
-	uint64_t told;	  /* edge as last told */
-	uint64_t told_at; /* `arrived` then */
+	uint64_t told;	  /* edge as last told: what may arrive */
 	int64_t held_bytes;
 	bool asked; /* by a probe */
-	/* where automatic */
-	struct right_size size;
-	uint64_t window; /* segments; 0: at the opening */
-	uint64_t left;	 /* the buffer again, when it was decided */
+	/* Before so much left the buffer, or arrived, there is nothing to tell. */
+	uint64_t due, due_arrived;
+	struct right_size size; /* where automatic */
 };
 
 /* ------------------------------------------------------------- the sender */
@@ -223,90 +220,95 @@ static uint64_t windowed_flow_segments(struct nopal_session *session,
 	return ((uint64_t)bytes + full - 1) / full;
 }
 
-static uint64_t windowed_flow_progress(struct nopal_session *session,
-				       const struct nopal_part *part)
-{
-	const struct windowed_flow *flow = nopal_state(session, part);
-
-	return nopal_shared(session, part, WINDOWED_FLOW_UNMET)
-		       ? flow->first + flow->arrived
-		       : flow->highest;
-}
-
-/* What was granted and not told yet is no promise. */
-static uint64_t windowed_flow_follow(struct nopal_session *session,
-				     const struct nopal_part *part)
-{
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t held = windowed_flow_segments(session, flow->held_bytes);
-	uint64_t left = windowed_flow_progress(session, part);
-
-	left = left > held ? left - held : 0;
-	if (flow->window && left == flow->left)
-		return flow->window;
-	flow->left = left;
-	flow->granted = flow->told;
-	flow->window = nopal__right_size_window(
-		&flow->size, session->now_ns, left,
-		(uint64_t)(WINDOWED_FLOW_LEAST * set->initial),
-		windowed_flow_segments(session, set->buffer));
-	return flow->window;
-}
-
-/* The window; what both sides begin with is granted already. */
-static uint64_t windowed_flow_size(struct nopal_session *session,
+/* What came and left the buffer again. */
+static uint64_t windowed_flow_left(struct nopal_session *session,
 				   const struct nopal_part *part)
 {
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	uint64_t window =
-		set->automatic ? windowed_flow_follow(session, part)
-			       : windowed_flow_segments(session, set->buffer);
+	const struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t progress = nopal_shared(session, part, WINDOWED_FLOW_UNMET)
+				    ? flow->first + flow->arrived
+				    : flow->highest;
+	uint64_t held;
 
-	return window > (uint64_t)set->initial ? window
-					       : (uint64_t)set->initial;
+	if (!flow->held_bytes)
+		return progress;
+	held = windowed_flow_segments(session, flow->held_bytes);
+	return progress > held ? progress - held : 0;
 }
 
-static void windowed_flow_move(struct nopal_session *session,
-			       const struct nopal_part *part, uint64_t window)
+/* What both sides begin with is granted already. */
+static uint64_t windowed_flow_size(struct nopal_session *session,
+				   const struct nopal_part *part, uint64_t left)
 {
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t held = windowed_flow_segments(session, flow->held_bytes);
-	uint64_t edge = windowed_flow_progress(session, part) + window;
+	uint64_t initial = (uint64_t)set->initial;
+	uint64_t window = windowed_flow_segments(session, set->buffer);
 
-	edge = edge > held ? edge - held : 0;
-	if (edge > flow->granted)
-		flow->granted = edge;
+	if (set->automatic)
+		window = nopal__right_size_window(
+			&flow->size, session->now_ns, left,
+			WINDOWED_FLOW_LEAST * initial, window);
+	return window > initial ? window : initial;
 }
 
-static bool windowed_flow_is_news(struct nopal_session *session,
-				  const struct nopal_part *part,
-				  uint64_t window)
+/* It never retreats. */
+static uint64_t windowed_flow_edge(const struct windowed_flow *flow,
+				   uint64_t left, uint64_t window)
+{
+	return left + window > flow->told ? left + window : flow->told;
+}
+
+/* The first window may have been lost: does the peer live on `initial`? */
+static bool windowed_flow_begins(const struct windowed_flow *flow,
+				 uint64_t initial)
+{
+	return flow->highest <= flow->first + initial;
+}
+
+static uint64_t windowed_flow_step(struct nopal_session *session,
+				   const struct nopal_part *part,
+				   uint64_t window)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	const struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t initial = (uint64_t)set->initial;
-	uint64_t step = window / WINDOWED_FLOW_TELL_PART;
 
-	if (flow->asked || flow->granted - flow->told >= step)
-		return true;
-	/* The first window may have been lost: the peer lives on `initial`. */
-	return flow->highest <= flow->first + initial &&
-	       (flow->arrived - flow->told_at) * WINDOWED_FLOW_TELL_PART >=
-		       initial;
+	return set->automatic ? nopal__right_size_step(&flow->size)
+			      : window / WINDOWED_FLOW_TELL_PART;
 }
 
 static void windowed_flow_told(struct nopal_session *session,
-			       const struct nopal_part *part)
+			       const struct nopal_part *part, uint64_t edge)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	struct windowed_flow *flow = nopal_state(session, part);
 
 	if (set->automatic)
 		nopal__right_size_told(&flow->size, session->now_ns, flow->told,
-				       flow->granted);
-	flow->told = flow->granted;
-	flow->told_at = flow->arrived;
+				       edge);
+	flow->told = edge;
+	flow->due_arrived = flow->arrived +
+			    ((uint64_t)set->initial + WINDOWED_FLOW_TELL_PART -
+			     1) / WINDOWED_FLOW_TELL_PART;
+}
+
+/* What is not told yet is less than a step, and the rest of it has to leave first.  A
+ * window that follows looks more often than it tells. */
+static void windowed_flow_wait(struct nopal_session *session,
+			       const struct nopal_part *part, uint64_t left,
+			       uint64_t window, uint64_t step)
+{
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
+	struct windowed_flow *flow = nopal_state(session, part);
+
+	flow->due = flow->told + step - window;
+	if (set->automatic) {
+		uint64_t look = left + nopal__right_size_look(&flow->size);
+
+		flow->due = look < flow->due ? look : flow->due;
+	}
+	if (!windowed_flow_begins(flow, (uint64_t)set->initial))
+		flow->due_arrived = flow->arrived + WINDOWED_FLOW_MOST_SEGMENTS;
 }
 
 /* A resend carries the edge of the first departure: redundancy codes over it. */
@@ -316,13 +318,36 @@ static enum nopal_verdict windowed_flow_on_send(struct nopal_session *session,
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t left;
 
 	if (!set->piggyback || segment->departures != 1)
 		return NOPAL_CONTINUE;
-	windowed_flow_move(session, part, windowed_flow_size(session, part));
-	nopal_set(segment, part, WINDOWED_FLOW_RIDES, (uint32_t)flow->granted);
-	windowed_flow_told(session, part);
+	left = windowed_flow_left(session, part);
+	windowed_flow_told(
+		session, part,
+		windowed_flow_edge(flow, left,
+				   windowed_flow_size(session, part, left)));
+	nopal_set(segment, part, WINDOWED_FLOW_RIDES, (uint32_t)flow->told);
 	return NOPAL_CONTINUE;
+}
+
+static void windowed_flow_look(struct nopal_session *session,
+			       const struct nopal_part *part, uint64_t left)
+{
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
+	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t window = windowed_flow_size(session, part, left);
+	uint64_t edge = windowed_flow_edge(flow, left, window);
+	uint64_t step = windowed_flow_step(session, part, window);
+
+	if (flow->asked || edge - flow->told >= step ||
+	    (windowed_flow_begins(flow, (uint64_t)set->initial) &&
+	     flow->arrived >= flow->due_arrived)) {
+		flow->asked = false;
+		windowed_flow_told(session, part, edge);
+		flow_number_say(session, part, WINDOWED_FLOW_WINDOW, edge);
+	}
+	windowed_flow_wait(session, part, left, window, step);
 }
 
 static enum nopal_verdict
@@ -330,19 +355,13 @@ windowed_flow_on_turn_end(struct nopal_session *session,
 			  const struct nopal_part *part,
 			  struct nopal_session *subject)
 {
-	struct windowed_flow *flow = nopal_state(session, part);
-	uint64_t window;
+	const struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t left = windowed_flow_left(session, part);
 
 	(void)subject;
-	if (!nopal_session_is_open(session))
-		return NOPAL_CONTINUE;
-	window = windowed_flow_size(session, part);
-	windowed_flow_move(session, part, window);
-	if (!windowed_flow_is_news(session, part, window))
-		return NOPAL_CONTINUE;
-	flow->asked = false;
-	windowed_flow_told(session, part);
-	flow_number_say(session, part, WINDOWED_FLOW_WINDOW, flow->granted);
+	if ((left >= flow->due || flow->arrived >= flow->due_arrived) &&
+	    nopal_session_is_open(session))
+		windowed_flow_look(session, part, left);
 	return NOPAL_CONTINUE;
 }
 
@@ -355,10 +374,10 @@ static enum nopal_verdict windowed_flow_on_probe(struct nopal_session *session,
 	struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t next;
 
-	if (!flow_number_read(segment, flow->granted, &next) ||
-	    next > flow->granted)
+	if (!flow_number_read(segment, flow->told, &next) || next > flow->told)
 		return NOPAL_CONTINUE;
 	flow->asked = true;
+	flow->due = 0;
 	if (next > flow->highest)
 		flow->highest = next;
 	return NOPAL_CONTINUE;
@@ -392,6 +411,7 @@ windowed_flow_on_gave_up(struct nopal_session *session,
 	if (forward->segment > flow->highest)
 		flow->highest = forward->segment;
 	flow->asked = true;
+	flow->due = 0;
 	return NOPAL_CONTINUE;
 }
 
@@ -434,11 +454,11 @@ static enum nopal_verdict windowed_flow_on_opened(struct nopal_session *session,
 	flow->first = (uint64_t)nopal_shared(session, part,
 					     WINDOWED_FLOW_INITIAL_PEER);
 	flow->highest = flow->first;
-	flow->granted = flow->first + (uint64_t)set->initial;
-	flow->told = flow->granted;
 	if (set->automatic)
 		nopal__right_size_begin(&flow->size, session->now_ns,
 					flow->first);
+	flow->told = flow->first + (uint64_t)set->initial;
+	windowed_flow_told(session, part, flow->told);
 	windowed_flow_drain(session, part);
 	return NOPAL_CONTINUE;
 }
