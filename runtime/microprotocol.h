@@ -108,8 +108,9 @@ struct nopal_ack {
 	uint64_t largest;	 /* packet number that the peer saw last */
 	int64_t largest_sent_ns; /* departure of `largest`; -1: not known */
 	int64_t delay_ns;	 /* how long the peer sat on it */
-	uint64_t floor;	     /* the peer needs no segment below this number */
-	bool selective;	     /* what lies above the floor was reported too */
+	uint64_t floor; /* the peer needs no segment below this number */
+	bool selective; /* what lies above the floor was reported too: */
+	uint64_t told_from, told_end; /* ... of these numbers; end 0: of all */
 	bool largest_is_new; /* `largest` grew: its round trip is a sample */
 	struct nopal_handle
 		floor_segment; /* outstanding at the floor; generation 0: none */

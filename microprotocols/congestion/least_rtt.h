@@ -81,12 +81,14 @@ static inline bool least_rtt_segment(struct least_rtt *least, int64_t rtt_ns,
 }
 
 /* An ack came.  True when it turns out that acks overtake: one that knew of more
- * was here already. */
+ * was here already.  What came with the largest and is not in a part of a report, a
+ * later one tells. */
 static inline bool least_rtt_ack(struct least_rtt *least,
 				 const struct nopal_ack *ack)
 {
 	if (ack->largest >= least->largest) {
-		least->largest = ack->largest;
+		if (!ack->told_end)
+			least->largest = ack->largest;
 		return false;
 	}
 	if (least->overtakes)

@@ -41,6 +41,13 @@ void nopal__ack_receiver_ride(struct nopal_session *session,
 		ack_receiver_acked(session, part);
 }
 
+static void ack_receiver_note(struct positive_ack *self, uint64_t number)
+{
+	if (number > self->seen.floor &&
+	    (self->untold <= self->seen.floor || number < self->untold))
+		self->untold = number;
+}
+
 /* Before the duplicate filter: the peer sends again what it thinks was not
  * received, so a duplicate is acknowledged once more. */
 enum nopal_verdict nopal__ack_receiver_on_carried(struct nopal_session *session,
@@ -63,8 +70,11 @@ enum nopal_verdict nopal__ack_receiver_on_carried(struct nopal_session *session,
 	if (self->seen.window &&
 	    nopal_numbers_test(&self->seen,
 			       nopal_get(segment, part, POSITIVE_ACK_NUMBER)) ==
-		    NOPAL_NUMBER_SEEN)
+		    NOPAL_NUMBER_SEEN) {
 		self->at_once = true;
+		ack_receiver_note(
+			self, nopal_get(segment, part, POSITIVE_ACK_NUMBER));
+	}
 	if (set->piggyback)
 		nopal__ack_sender_take_floor(
 			session, part,
@@ -105,37 +115,76 @@ nopal__ack_receiver_on_verified(struct nopal_session *session,
 	if (nopal_numbers_mark(session, &self->seen, number) ==
 	    NOPAL_NUMBER_BEYOND)
 		return NOPAL_STOP;
-	if (hole || self->seen.end != self->seen.floor)
+	if (hole || self->seen.end != self->seen.floor) {
 		self->at_once = true;
+		ack_receiver_note(self, number);
+	}
 	return NOPAL_CONTINUE;
+}
+
+/* Where a part begins that holds so many numbers: what came last is told again and
+ * again, being the end of all, and so is what fills a hole far below it, once. */
+static uint64_t ack_receiver_part(struct positive_ack *self, uint64_t numbers)
+{
+	uint64_t last = self->seen.end - numbers;
+	bool untold = self->untold > self->seen.floor && self->untold < last;
+
+	self->deep = untold && !self->deep;
+	if (self->deep)
+		last = self->untold;
+	if (self->deep || !untold)
+		self->untold = 0;
+	return last;
+}
+
+/* The rest of a report: where its bitmap begins, and whether that is all of it. */
+static void ack_receiver_above(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct ack_report *report, uint32_t room)
+{
+	const struct positive_ack_parameters *set = nopal_parameters(part);
+	struct positive_ack *self = nopal_state(session, part);
+
+	report->from = report->floor + 1;
+	report->bytes = 0;
+	if (!set->selective)
+		return;
+	report->bytes = ack_report_bitmap_bytes(&self->seen);
+	report->part = report->bytes > room;
+	if (!report->part) {
+		self->untold = 0;
+		return;
+	}
+	report->bytes = room - ACK_REPORT_NUMBER_BYTES;
+	report->from = ack_receiver_part(self, report->bytes * ACK_REPORT_BYTE);
 }
 
 static void ack_receiver_send(struct nopal_session *session,
 			      const struct nopal_part *part)
 {
-	const struct positive_ack_parameters *set = nopal_parameters(part);
 	struct positive_ack *self = nopal_state(session, part);
 	uint32_t room = nopal_control_limit(session, part, POSITIVE_ACK_ACK) -
 			ACK_REPORT_HEAD_BYTES;
-	uint64_t whole =
-		set->selective ? ack_report_bitmap_bytes(&self->seen) : 0;
-	uint32_t bitmap = whole < room ? (uint32_t)whole : room;
-	const struct ack_report report = {
+	struct ack_report report = {
 		.largest = self->latest,
 		.floor = ack_receiver_floor(self),
 		.delay_ns = session->now_ns - self->latest_ns,
-		.cut = whole > room,
 	};
 	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		nopal_control_begin(session, part, POSITIVE_ACK_ACK,
-				    ACK_REPORT_HEAD_BYTES + bitmap, &writer);
+	struct nopal_segment *segment;
+	uint32_t head = ACK_REPORT_HEAD_BYTES, bitmap;
 
+	ack_receiver_above(session, part, &report, room);
+	if (report.part)
+		head += ACK_REPORT_NUMBER_BYTES;
+	bitmap = (uint32_t)report.bytes;
+	segment = nopal_control_begin(session, part, POSITIVE_ACK_ACK,
+				      head + bitmap, &writer);
 	if (!segment)
 		return;
 	ack_report_write(&writer, &report);
-	bitmap = ack_report_bitmap(&self->seen, writer.at, bitmap);
-	nopal_control_send(session, segment, ACK_REPORT_HEAD_BYTES + bitmap);
+	bitmap = ack_report_bitmap(&self->seen, report.from, writer.at, bitmap);
+	nopal_control_send(session, segment, head + bitmap);
 	ack_receiver_acked(session, part);
 }
 

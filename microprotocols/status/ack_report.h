@@ -2,11 +2,12 @@
 /*
  * ack_report.h -- the body of an ack, to bytes and back.
  *
- *   largest packet number 4 | floor 4 | cut 1 bit, delay in 8 us 15 bits |
- *   bitmap: bit i of byte j tells of number floor + 1 + 8 j + i
+ *   largest packet number 4 | floor 4 | part 1 bit, delay in 8 us 15 bits |
+ *   where it is a part, the number that it begins with 4 |
+ *   bitmap: bit i of byte j tells of that number, or floor + 1, and 8 j + i more
  *
  * The number at the floor has not arrived, so the bitmap begins above it; its
- * last byte is not 0.  A bitmap that did not fit is cut, and says so.
+ * last byte is not 0.  Of a bitmap that does not fit a part is told.
  */
 #ifndef NOPAL_ACK_REPORT_H
 #define NOPAL_ACK_REPORT_H
@@ -17,8 +18,8 @@ enum {
 	ACK_REPORT_NUMBER_BYTES = 4,
 	ACK_REPORT_DELAY_BYTES = 2,
 	ACK_REPORT_HEAD_BYTES = 4 + 4 + 2,
-	ACK_REPORT_CUT = 1 << 15,
-	ACK_REPORT_DELAY_MOST = ACK_REPORT_CUT - 1,
+	ACK_REPORT_PART = 1 << 15,
+	ACK_REPORT_DELAY_MOST = ACK_REPORT_PART - 1,
 	ACK_REPORT_BYTE = 8,  /* bits */
 	ACK_REPORT_WORD = 64, /* bits */
 };
@@ -27,9 +28,10 @@ static const int64_t ACK_REPORT_DELAY_UNIT_NS = 8 * NOPAL_MICROSECOND;
 struct ack_report {
 	uint64_t largest; /* packet number */
 	uint64_t floor;
+	uint64_t from;	  /* of the bitmap */
 	uint64_t highest; /* number that it reports; floor - 1: none above it */
 	int64_t delay_ns;
-	bool cut;
+	bool part; /* of what there is to tell: nothing is known of others */
 	const uint8_t *bitmap;
 	size_t bytes; /* of the bitmap */
 };
@@ -53,6 +55,18 @@ static inline unsigned ack_report_leading_zeros(uint8_t byte)
 	       (ACK_REPORT_WORD - ACK_REPORT_BYTE);
 }
 
+/* The first number of the bitmap; false: it is none that can be. */
+static inline bool ack_report_read_from(struct nopal_reader *reader,
+					uint64_t end, struct ack_report *report)
+{
+	report->from = report->floor + 1;
+	return !report->part ||
+	       (ack_report_expand(end,
+				  nopal_read(reader, ACK_REPORT_NUMBER_BYTES),
+				  &report->from) &&
+		report->from > report->floor);
+}
+
 /* Reads and checks all of it.  `next_packet` and `end` are one past what we
  * have sent; `selective`: a bitmap is allowed. */
 static inline bool ack_report_read(struct nopal_reader reader,
@@ -65,22 +79,25 @@ static inline bool ack_report_read(struct nopal_reader reader,
 	uint64_t floor = nopal_read(&reader, ACK_REPORT_NUMBER_BYTES);
 	uint64_t delay = nopal_read(&reader, ACK_REPORT_DELAY_BYTES);
 
-	report->bytes = nopal_read_left(&reader);
-	report->bitmap = nopal_read_bytes(&reader, report->bytes);
-	if (!nopal_read_complete(&reader) || !next_packet ||
-	    !ack_report_expand(next_packet - 1, largest, &report->largest) ||
-	    !ack_report_expand(end, floor, &report->floor))
-		return false;
-	report->cut = (delay & ACK_REPORT_CUT) != 0;
+	report->part = (delay & ACK_REPORT_PART) != 0;
 	report->delay_ns = (int64_t)(delay & ACK_REPORT_DELAY_MOST) *
 			   ACK_REPORT_DELAY_UNIT_NS;
+	if (!next_packet ||
+	    !ack_report_expand(next_packet - 1, largest, &report->largest) ||
+	    !ack_report_expand(end, floor, &report->floor) ||
+	    !ack_report_read_from(&reader, end, report))
+		return false;
+	report->bytes = nopal_read_left(&reader);
+	report->bitmap = nopal_read_bytes(&reader, report->bytes);
 	report->highest = report->floor - 1;
+	if (!nopal_read_complete(&reader))
+		return false;
 	if (!report->bytes)
-		return selective || !report->cut;
+		return !report->part;
 	if (!selective || !report->bitmap[report->bytes - 1])
 		return false;
 	report->highest =
-		report->floor + report->bytes * ACK_REPORT_BYTE -
+		report->from - 1 + report->bytes * ACK_REPORT_BYTE -
 		ack_report_leading_zeros(report->bitmap[report->bytes - 1]);
 	return report->highest < end;
 }
@@ -123,13 +140,17 @@ static inline uint64_t ack_report_bitmap_bytes(const struct nopal_numbers *seen)
 	       ACK_REPORT_BYTE;
 }
 
-/* Writes `length` bytes of bitmap; returns how many are left without the zeros
- * at the end, which a cut bitmap may have. */
+/* Writes at most `length` bytes of bitmap, from a number above the floor on; returns how
+ * many are left without the zeros at the end, which a part may have. */
 static inline uint32_t ack_report_bitmap(const struct nopal_numbers *seen,
-					 uint8_t *bytes, uint32_t length)
+					 uint64_t from, uint8_t *bytes,
+					 uint32_t length)
 {
-	uint64_t from = seen->floor + 1, word = 0;
+	uint64_t word = 0;
 
+	if (seen->end - from < (uint64_t)length * ACK_REPORT_BYTE)
+		length = (uint32_t)((seen->end - from + ACK_REPORT_BYTE - 1) /
+				    ACK_REPORT_BYTE);
 	for (uint32_t i = 0; i < length; i++) {
 		if (i % sizeof(word) == 0) {
 			word = ack_report_seen(seen, from);
@@ -153,8 +174,10 @@ static inline void ack_report_write(struct nopal_writer *writer,
 	nopal_write(writer, report->largest, ACK_REPORT_NUMBER_BYTES);
 	nopal_write(writer, report->floor, ACK_REPORT_NUMBER_BYTES);
 	nopal_write(writer,
-		    (uint64_t)units | (report->cut ? ACK_REPORT_CUT : 0),
+		    (uint64_t)units | (report->part ? ACK_REPORT_PART : 0),
 		    ACK_REPORT_DELAY_BYTES);
+	if (report->part)
+		nopal_write(writer, report->from, ACK_REPORT_NUMBER_BYTES);
 }
 
 #endif

@@ -316,7 +316,7 @@ static void ack_sender_above_floor(struct nopal_session *session,
 				   struct nopal_ack *ack)
 {
 	struct positive_ack *self = nopal_state(session, part);
-	uint64_t from = report->floor + 1;
+	uint64_t from = report->from;
 
 	for (size_t at = 0; at < report->bytes; at += sizeof(uint64_t)) {
 		uint64_t word = ack_report_word(report, at);
@@ -418,7 +418,11 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_session *session,
 	ack.largest_sent_ns = ack_sender_sent_ns(session, report.largest);
 	ack.delay_ns = report.delay_ns;
 	ack.floor = report.floor;
-	ack.selective = set->selective && !report.cut;
+	ack.selective = set->selective;
+	if (report.part) {
+		ack.told_from = report.from;
+		ack.told_end = report.highest + 1;
+	}
 	ack_sender_process(session, part, &report, &ack);
 	return NOPAL_STOP;
 }

@@ -53,6 +53,7 @@ struct duplicate_ack {
 	int64_t before_ns; /* `sent_ns` until then */
 	bool complete;	   /* that ack told of all arrivals */
 	bool selective;	   /* the peer reports what lies above the floor */
+	struct found_lost_told told;
 
 	int64_t late_ns, late_before_ns; /* most of late, and before that */
 	uint64_t round_end;		 /* packet that ends the round trip */
@@ -224,6 +225,7 @@ static void duplicate_ack_all(struct nopal_session *session,
 			      const struct nopal_part *part, uint64_t enough,
 			      uint64_t end)
 {
+	const struct duplicate_ack *self = nopal_state(session, part);
 	int64_t again_ns = NOPAL_NEVER;
 
 	for (uint64_t at = nopal_oldest_departure(session); at < end; at++) {
@@ -235,7 +237,7 @@ static void duplicate_ack_all(struct nopal_session *session,
 		if (!departure || !departure->open)
 			continue;
 		segment = nopal_segment_find(session, departure->segment);
-		if (!segment)
+		if (!segment || !found_lost_is_told(part, &self->told, segment))
 			continue;
 		until_ns = at < enough
 				   ? duplicate_ack_until(session, part, segment)
@@ -299,7 +301,8 @@ duplicate_ack_on_processed(struct nopal_session *session,
 	struct duplicate_ack *self = nopal_state(session, part);
 
 	self->selective |= ack->selective;
-	self->complete = ack->selective;
+	self->complete = ack->selective && !ack->told_end;
+	self->told = found_lost_told(ack);
 	if (ack->selective)
 		duplicate_ack_overtaken(session, part);
 	else if (ack->largest >= (uint64_t)set->threshold)

@@ -3,14 +3,18 @@
  * found_lost.h -- what those who find losses leave on the segments that they found:
  * so it shows afterwards that one was only late, and how late.
  *
- * The two attributes are the first of the part's own.
+ * The attributes are the first of the part's own.
  */
 #ifndef NOPAL_FOUND_LOST_H
 #define NOPAL_FOUND_LOST_H
 
 #include "microprotocol.h"
 
-enum { FOUND_LOST_AGAIN, FOUND_LOST_LEFT_NS }; /* attributes */
+enum {
+	FOUND_LOST_AGAIN,
+	FOUND_LOST_LEFT_NS,
+	FOUND_LOST_NUMBER,
+}; /* attributes */
 
 #define FOUND_LOST_ATTRIBUTES                                                  \
 	[FOUND_LOST_AGAIN] = { .name = "found_lost_at",                        \
@@ -23,7 +27,39 @@ enum { FOUND_LOST_AGAIN, FOUND_LOST_LEFT_NS }; /* attributes */
 				 .kinds = NOPAL_CARRIED,                       \
 				 .doc = "when what was taken for lost had "    \
 					"left; 0 at SEGMENT_RECEIVED: it "     \
-					"was" }
+					"was" },                               \
+	[FOUND_LOST_NUMBER] = { .name = "segment_number",                      \
+				.access = NOPAL_READ_OPTIONAL,                 \
+				.doc = "of which an ack may say nothing" }
+
+/* Numbers of which the last ack said whether they arrived. */
+struct found_lost_told {
+	uint64_t floor, from, end; /* end 0: of all */
+};
+
+static inline struct found_lost_told
+found_lost_told(const struct nopal_ack *ack)
+{
+	struct found_lost_told told = { 0 };
+
+	if (ack->told_end)
+		told = (struct found_lost_told){ ack->floor, ack->told_from,
+						 ack->told_end };
+	return told;
+}
+
+static inline bool found_lost_is_told(const struct nopal_part *part,
+				      const struct found_lost_told *told,
+				      const struct nopal_segment *segment)
+{
+	uint64_t number;
+
+	if (!told->end)
+		return true;
+	number = nopal_get(segment, part, FOUND_LOST_NUMBER);
+	return number <= told->floor ||
+	       (number >= told->from && number < told->end);
+}
 
 /* Its last departure is lost: settles that, and raises SEGMENT_LOST. */
 static inline void found_lost(struct nopal_session *session,

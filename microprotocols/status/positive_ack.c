@@ -21,9 +21,10 @@
  * Holds:     send: until the peer can keep track of the segment; done,
  *            deallocate: until the segment's status is known.
  * Wire:      ack (control): largest packet number 4, floor 4, whether the bitmap
- *            was cut 1 bit, delay in 8 us 15 bits; where `selective` is on, a
+ *            is a part 1 bit, delay in 8 us 15 bits; where `selective` is on, a
  *            bitmap of what arrived above the floor, bit 0 of its first byte is
- *            floor + 1, its last byte is not 0;
+ *            floor + 1, its last byte is not 0; before a part of it, that does not
+ *            fit as a whole, the number of that bit, 4;
  *            packet_number, 4 bytes, on data and redundancy;
  *            ack_floor, 4 bytes, on data, where `piggyback` is on.
  * Shares:    reads initial_local, initial_peer (optional, 1): the first numbers;

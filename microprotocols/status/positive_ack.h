@@ -55,6 +55,9 @@ struct positive_ack {
 	uint32_t unacked;	   /* arrivals since the last ack */
 	bool at_once;		   /* one of them must not wait */
 	bool other;		   /* one of them was not data */
+	/* The lowest of them that no part of a report has told of; 0: none. */
+	uint64_t untold;
+	bool deep; /* the last part was of these */
 };
 
 /* Numbers up to this far below the highest that is reported surely arrived

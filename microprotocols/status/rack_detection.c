@@ -59,6 +59,7 @@ struct rack_detection {
 	int64_t before_rtt_ns; /* its round trip */
 	bool complete;	       /* that ack told of all arrivals */
 	bool selective;	       /* the peer reports what lies above the floor */
+	struct found_lost_told told;
 	struct nopal_handle floor; /* segment at it, as of the last ack */
 
 	uint32_t above;	 /* arrived beyond the oldest that is open */
@@ -177,7 +178,7 @@ static void rack_detection_judge_all(struct nopal_session *session,
 		if (!departure || !departure->open)
 			continue;
 		segment = nopal_segment_find(session, departure->segment);
-		if (!segment)
+		if (!segment || !found_lost_is_told(part, &self->told, segment))
 			continue;
 		if (departure->time_ns + wait_ns > session->now_ns) {
 			nopal_timer_start(session, part, RACK_DETECTION_JUDGE,
@@ -227,7 +228,8 @@ rack_detection_on_processed(struct nopal_session *session,
 	struct rack_detection *self = nopal_state(session, part);
 
 	self->selective |= ack->selective;
-	self->complete = ack->selective;
+	self->complete = ack->selective && !ack->told_end;
+	self->told = found_lost_told(ack);
 	self->floor = ack->floor_segment;
 	if (ack->selective)
 		rack_detection_judge_all(session, part);

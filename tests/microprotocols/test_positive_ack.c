@@ -458,7 +458,8 @@ static void test_bitmap_is_read_as_it_was_written(void **state)
 		report = (struct ack_report){ .floor = seen.floor };
 		ack_report_write(&writer, &report);
 		length = (uint32_t)ack_report_bitmap_bytes(&seen);
-		length = ack_report_bitmap(&seen, writer.at, length);
+		length = ack_report_bitmap(&seen, seen.floor + 1, writer.at,
+					   length);
 		writer.at += length;
 		assert_true(ack_report_read(
 			nopal_reader_over(bytes, nopal_written(&writer)), 1,

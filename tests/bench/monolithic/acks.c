@@ -10,7 +10,7 @@ enum {
 	ACK_FLOOR_AT = 4,
 	ACK_DELAY_AT = 8,
 	ACK_HEAD = 10,
-	ACK_CUT = 1 << 15,
+	ACK_PART = 1 << 15,
 	ACK_BYTE = 8,		/* bits */
 	ACK_PATIENCE_STEPS = 4, /* in a round trip */
 };
@@ -277,7 +277,7 @@ void monolith__judge(struct monolith_connection *connection)
 		judge_all(connection, end - 1);
 }
 
-/* A report that was cut says for sure only that the floor is missing. */
+/* Of a report that is a part this says for sure only that the floor is missing. */
 static void judge_floor(struct monolith_connection *connection, uint64_t floor)
 {
 	const struct monolith_sender *sender = &connection->sender;
@@ -310,7 +310,7 @@ static bool ack_read(const struct monolith_sender *sender, const uint8_t *body,
 {
 	uint32_t bits = (length - ACK_HEAD) * ACK_BYTE;
 
-	if (length < ACK_HEAD || !sender->packet_next ||
+	if (!sender->packet_next ||
 	    !at_or_below(sender->packet_next - 1, monolith_get32(body),
 			 &ret_ack->largest) ||
 	    !at_or_below(sender->next, monolith_get32(body + ACK_FLOOR_AT),
@@ -327,7 +327,7 @@ static bool ack_read(const struct monolith_sender *sender, const uint8_t *body,
 
 static void ack_process(struct monolith_connection *connection,
 			struct monolith_ack *ack, const uint8_t *bitmap,
-			uint32_t bytes, bool cut)
+			uint32_t bytes, bool part)
 {
 	struct monolith_sender *sender = &connection->sender;
 	int64_t deadline_ns;
@@ -346,7 +346,7 @@ static void ack_process(struct monolith_connection *connection,
 		sender->progress_ns = connection->now_ns;
 		sender->backoff = 0;
 	}
-	if (!cut)
+	if (!part)
 		monolith__judge(connection);
 	else
 		judge_floor(connection, ack->floor);
@@ -364,14 +364,18 @@ void monolith__ack_receive(struct monolith_connection *connection,
 	struct monolith_ack ack = { 0 };
 	uint16_t delay;
 
-	if (!ack_read(sender, body, length, &ack))
+	if (length < ACK_HEAD)
 		return;
 	delay = monolith_get16(body + ACK_DELAY_AT);
-	ack.delay_ns = (delay & ~ACK_CUT) * ACK_DELAY_UNIT_NS;
+	if (delay & ACK_PART)
+		length = ACK_HEAD;
+	if (!ack_read(sender, body, length, &ack))
+		return;
+	ack.delay_ns = (delay & ~ACK_PART) * ACK_DELAY_UNIT_NS;
 	if (sender->packet_next - ack.largest <= sender->departure_mask)
 		ack.largest_sent_ns =
 			sender->departures[ack.largest & sender->departure_mask]
 				.time_ns;
 	ack_process(connection, &ack, body + ACK_HEAD, length - ACK_HEAD,
-		    (delay & ACK_CUT) != 0);
+		    (delay & ACK_PART) != 0);
 }

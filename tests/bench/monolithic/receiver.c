@@ -19,7 +19,7 @@ enum {
 	ACK_HEAD = 10,
 	ACK_FLOOR_AT = 4,
 	ACK_DELAY_AT = 8,
-	ACK_CUT = 1 << 15,
+	ACK_PART = 1 << 15,
 };
 static const int64_t ACK_DELAY_UNIT_NS = 8 * NOPAL_MICROSECOND;
 
@@ -401,19 +401,14 @@ static uint64_t seen_word(const struct monolith_receiver *receiver,
 	return word;
 }
 
-/* Writes at most `most` bytes of bitmap; the last one that is written is not 0. */
+/* Writes `bytes` bytes of bitmap; the last one that is written is not 0. */
 static uint32_t bitmap_write(const struct monolith_receiver *receiver,
-			     uint8_t *at, uint32_t most, bool *ret_cut)
+			     uint8_t *at, uint64_t from, uint32_t bytes)
 {
-	uint64_t above = receiver->end - receiver->floor;
-	uint64_t whole = above ? (above - 1 + ACK_BYTE - 1) / ACK_BYTE : 0;
-	uint32_t bytes = whole > most ? most : (uint32_t)whole;
-
-	*ret_cut = whole > most;
 	for (uint32_t done = 0; done < bytes; done += sizeof(uint64_t)) {
 		uint32_t left = bytes - done;
-		uint64_t word = htole64(seen_word(
-			receiver, receiver->floor + 1 + done * ACK_BYTE));
+		uint64_t word =
+			htole64(seen_word(receiver, from + done * ACK_BYTE));
 
 		memcpy(at + done, &word,
 		       left < sizeof(word) ? left : sizeof(word));
@@ -423,33 +418,48 @@ static uint32_t bitmap_write(const struct monolith_receiver *receiver,
 	return bytes;
 }
 
+/* Where the bitmap begins; of one that does not fit the end is told, which was seen. */
+static uint64_t bitmap_from(const struct monolith_receiver *receiver,
+			    uint32_t room, uint32_t *ret_bytes)
+{
+	uint64_t above = receiver->end - receiver->floor;
+
+	*ret_bytes =
+		above ? (uint32_t)((above - 1 + ACK_BYTE - 1) / ACK_BYTE) : 0;
+	if (*ret_bytes <= room)
+		return receiver->floor + 1;
+	*ret_bytes = room - (uint32_t)sizeof(uint32_t);
+	return receiver->end - *ret_bytes * ACK_BYTE;
+}
+
 void monolith__ack_send(struct monolith_connection *connection)
 {
 	const struct monolith_setup *setup = connection->setup;
 	struct monolith_receiver *receiver = &connection->receiver;
 	uint32_t room = setup->datagram_bytes - MONOLITH_HEAD -
 			setup->trailer_bytes - ACK_HEAD;
-	uint32_t above = (uint32_t)(receiver->end - receiver->floor);
-	uint32_t most =
-		above / ACK_BYTE + 1 < room ? above / ACK_BYTE + 1 : room;
+	uint32_t bytes, head = ACK_HEAD;
+	uint64_t from = bitmap_from(receiver, room, &bytes);
+	bool part = from != receiver->floor + 1;
 	int64_t units =
 		(connection->now_ns - receiver->latest_ns) / ACK_DELAY_UNIT_NS;
-	uint8_t *body = monolith__control_begin(connection, ACK_HEAD + most);
-	bool cut = false;
+	uint8_t *body = monolith__control_begin(
+		connection, ACK_HEAD + (uint32_t)sizeof(uint32_t) + bytes);
 
 	if (!body)
 		return;
-	if (above)
-		most = bitmap_write(receiver, body + ACK_HEAD, most, &cut);
-	else
-		most = 0;
-	if (units >= ACK_CUT)
-		units = ACK_CUT - 1;
+	if (units >= ACK_PART)
+		units = ACK_PART - 1;
 	monolith_put32(body, (uint32_t)receiver->latest);
 	monolith_put32(body + ACK_FLOOR_AT, (uint32_t)receiver->floor);
 	monolith_put16(body + ACK_DELAY_AT,
-		       (uint16_t)(units | (cut ? ACK_CUT : 0)));
-	monolith__control_end(connection, MONOLITH_ACK, ACK_HEAD + most);
+		       (uint16_t)(units | (part ? ACK_PART : 0)));
+	if (part) {
+		monolith_put32(body + head, (uint32_t)from);
+		head += (uint32_t)sizeof(uint32_t);
+	}
+	bytes = bitmap_write(receiver, body + head, from, bytes);
+	monolith__control_end(connection, MONOLITH_ACK, head + bytes);
 	receiver->unacked = 0;
 	receiver->at_once = false;
 	monolith__stop(connection, MONOLITH_DELAY);
