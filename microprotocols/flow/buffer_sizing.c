@@ -184,6 +184,18 @@ static enum nopal_verdict buffer_sizing_on_ack(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* The limit is the least again: what led there is of no use. */
+static void buffer_sizing_rest(struct nopal_session *session,
+			       const struct nopal_part *part)
+{
+	struct buffer_sizing *self = nopal_state(session, part);
+
+	if (nopal_timer_running(session, part, BUFFER_SIZING_REVIEW))
+		self->acked = 0;
+	else
+		*self = (struct buffer_sizing){ .growing = false };
+}
+
 static const struct nopal_parameter buffer_sizing_table[] = {
 	{ .name = "factor",
 	  .offset = offsetof(struct buffer_sizing_parameters, factor),
@@ -246,4 +258,5 @@ const struct nopal_microprotocol nopal_buffer_sizing = {
 			{ 0 } },
 	.bindings = buffer_sizing_bindings,
 	.state_size = sizeof(struct buffer_sizing),
+	.rest = buffer_sizing_rest,
 };

@@ -113,11 +113,20 @@ static void right_size_left(struct right_size *size, int64_t now_ns,
 		right_size_next(size, now_ns, left);
 }
 
-void nopal__right_size_begin(struct right_size *size, int64_t now_ns,
-			     uint64_t first)
+static void right_size_begin(struct right_size *size, int64_t now_ns,
+			     uint64_t left)
 {
-	size->last = size->now = (struct right_size_half){ first, now_ns };
-	size->used_ns = size->aged_ns = now_ns;
+	size->last = size->now = (struct right_size_half){ left, now_ns };
+	size->aged_ns = now_ns;
+	if (!size->used_ns)
+		size->used_ns = now_ns;
+}
+
+void nopal__right_size_rest(struct right_size *size)
+{
+	*size = (struct right_size){ .most = size->most,
+				     .used_ns = size->most ? size->used_ns : 0,
+				     .trip_ns = size->trip_ns };
 }
 
 static uint64_t right_size_wanted(const struct right_size *size)
@@ -135,6 +144,8 @@ RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size,
 
 	if (size->window && left == size->left)
 		return size->window;
+	if (!size->now.began_ns)
+		right_size_begin(size, now_ns, left);
 	right_size_left(size, now_ns, left);
 	window = right_size_wanted(size);
 	if (window < least)

@@ -15,7 +15,7 @@
  * waits takes two and a quarter from edge to edge, and the least of late, divided by
  * that, takes its place.  One that does wait has more room then.
  *
- * Numbers are those of segments.  After Fisk and Feng, Dynamic right-sizing in TCP
+ * Numbers are those of segments, from the first that came.  After Fisk and Feng, Dynamic right-sizing in TCP
  * (LACSI 2001).
  */
 #ifndef NOPAL_RIGHT_SIZE_H
@@ -26,7 +26,8 @@
 struct right_size {
 	uint64_t most;	 /* numbers that left in a round trip */
 	uint64_t before; /* the same, as this half of one began */
-	/* how many had left, and when: as the last half began, and as this one did */
+	/* how many had left, and when: as the last half began, and as this one did;
+	 * at 0: neither has */
 	struct right_size_half {
 		uint64_t left;
 		int64_t began_ns;
@@ -43,8 +44,6 @@ struct right_size {
 	int64_t aged_ns;
 };
 
-void nopal__right_size_begin(struct right_size *size, int64_t now_ns,
-			     uint64_t first);
 /* Numbers from `edge` on were not granted before this is told. */
 void nopal__right_size_told(struct right_size *size, int64_t now_ns,
 			    uint64_t edge, uint64_t granted);
@@ -53,6 +52,8 @@ void nopal__right_size_arrived(struct right_size *size, int64_t now_ns);
 /* The window, where so many have come and left again by now. */
 uint64_t nopal__right_size_window(struct right_size *size, int64_t now_ns,
 				  uint64_t left, uint64_t least, uint64_t most);
+/* Nothing comes for a while: it keeps what is of use after that. */
+void nopal__right_size_rest(struct right_size *size);
 /* How far the edge moves before that is told. */
 uint64_t nopal__right_size_step(const struct right_size *size);
 /* So many have to leave before it is worth a look. */

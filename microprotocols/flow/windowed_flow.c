@@ -78,8 +78,7 @@ struct windowed_flow {
 	uint64_t next;		    /* one past the highest number seen here */
 	uint32_t backoff;
 
-	/* as a receiver */
-	uint64_t first;	  /* the peer's first number */
+	/* as a receiver: numbers from the peer's first, which are short */
 	uint64_t arrived; /* segments */
 	uint64_t highest; /* one past any that arrived or was probed */
 	uint64_t told;	  /* edge as last told: what may arrive */
@@ -220,13 +219,27 @@ static uint64_t windowed_flow_segments(struct nopal_session *session,
 	return ((uint64_t)bytes + full - 1) / full;
 }
 
-/* What came and left the buffer again. */
+static uint64_t windowed_flow_first(struct nopal_session *session,
+				    const struct nopal_part *part)
+{
+	return (uint64_t)nopal_shared(session, part,
+				      WINDOWED_FLOW_INITIAL_PEER);
+}
+
+static void windowed_flow_rises(struct windowed_flow *flow, uint64_t number,
+				uint64_t first)
+{
+	if (number > first + flow->highest)
+		flow->highest = number - first;
+}
+
+/* How many came and left the buffer again. */
 static uint64_t windowed_flow_left(struct nopal_session *session,
 				   const struct nopal_part *part)
 {
 	const struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t progress = nopal_shared(session, part, WINDOWED_FLOW_UNMET)
-				    ? flow->first + flow->arrived
+				    ? flow->arrived
 				    : flow->highest;
 	uint64_t held;
 
@@ -263,18 +276,7 @@ static uint64_t windowed_flow_edge(const struct windowed_flow *flow,
 static bool windowed_flow_begins(const struct windowed_flow *flow,
 				 uint64_t initial)
 {
-	return flow->highest <= flow->first + initial;
-}
-
-static uint64_t windowed_flow_step(struct nopal_session *session,
-				   const struct nopal_part *part,
-				   uint64_t window)
-{
-	const struct windowed_flow_parameters *set = nopal_parameters(part);
-	const struct windowed_flow *flow = nopal_state(session, part);
-
-	return set->automatic ? nopal__right_size_step(&flow->size)
-			      : window / WINDOWED_FLOW_TELL_PART;
+	return flow->highest <= initial;
 }
 
 static void windowed_flow_told(struct nopal_session *session,
@@ -327,7 +329,8 @@ static enum nopal_verdict windowed_flow_on_send(struct nopal_session *session,
 		session, part,
 		windowed_flow_edge(flow, left,
 				   windowed_flow_size(session, part, left)));
-	nopal_set(segment, part, WINDOWED_FLOW_RIDES, (uint32_t)flow->told);
+	nopal_set(segment, part, WINDOWED_FLOW_RIDES,
+		  (uint32_t)(windowed_flow_first(session, part) + flow->told));
 	return NOPAL_CONTINUE;
 }
 
@@ -338,14 +341,16 @@ static void windowed_flow_look(struct nopal_session *session,
 	struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t window = windowed_flow_size(session, part, left);
 	uint64_t edge = windowed_flow_edge(flow, left, window);
-	uint64_t step = windowed_flow_step(session, part, window);
+	uint64_t step = set->automatic ? nopal__right_size_step(&flow->size)
+				       : window / WINDOWED_FLOW_TELL_PART;
 
 	if (flow->asked || edge - flow->told >= step ||
 	    (windowed_flow_begins(flow, (uint64_t)set->initial) &&
 	     flow->arrived >= flow->due_arrived)) {
 		flow->asked = false;
 		windowed_flow_told(session, part, edge);
-		flow_number_say(session, part, WINDOWED_FLOW_WINDOW, edge);
+		flow_number_say(session, part, WINDOWED_FLOW_WINDOW,
+				windowed_flow_first(session, part) + edge);
 	}
 	windowed_flow_wait(session, part, left, window, step);
 }
@@ -372,14 +377,15 @@ static enum nopal_verdict windowed_flow_on_probe(struct nopal_session *session,
 						 struct nopal_segment *segment)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t first = windowed_flow_first(session, part);
 	uint64_t next;
 
-	if (!flow_number_read(segment, flow->told, &next) || next > flow->told)
+	if (!flow_number_read(segment, first + flow->told, &next) ||
+	    next > first + flow->told)
 		return NOPAL_CONTINUE;
 	flow->asked = true;
 	flow->due = 0;
-	if (next > flow->highest)
-		flow->highest = next;
+	windowed_flow_rises(flow, next, first);
 	return NOPAL_CONTINUE;
 }
 
@@ -390,11 +396,11 @@ windowed_flow_on_verified(struct nopal_session *session,
 {
 	struct windowed_flow *flow = nopal_state(session, part);
 	uint64_t number = nopal_get(segment, part, WINDOWED_FLOW_NUMBER);
+	uint64_t first = windowed_flow_first(session, part);
 
 	flow->arrived++;
-	if (number >= flow->highest)
-		flow->highest = number + 1;
-	if (flow->size.waits && number >= flow->size.beyond)
+	windowed_flow_rises(flow, number + 1, first);
+	if (flow->size.waits && number >= first + flow->size.beyond)
 		nopal__right_size_arrived(&flow->size, session->now_ns);
 	return NOPAL_CONTINUE;
 }
@@ -408,8 +414,8 @@ windowed_flow_on_gave_up(struct nopal_session *session,
 	struct windowed_flow *flow = nopal_state(session, part);
 
 	flow->arrived += forward->skipped;
-	if (forward->segment > flow->highest)
-		flow->highest = forward->segment;
+	windowed_flow_rises(flow, forward->segment,
+			    windowed_flow_first(session, part));
 	flow->asked = true;
 	flow->due = 0;
 	return NOPAL_CONTINUE;
@@ -451,13 +457,7 @@ static enum nopal_verdict windowed_flow_on_opened(struct nopal_session *session,
 	flow->next = (uint64_t)nopal_shared(session, part,
 					    WINDOWED_FLOW_INITIAL_LOCAL);
 	flow->edge = flow->next + (uint64_t)set->initial;
-	flow->first = (uint64_t)nopal_shared(session, part,
-					     WINDOWED_FLOW_INITIAL_PEER);
-	flow->highest = flow->first;
-	if (set->automatic)
-		nopal__right_size_begin(&flow->size, session->now_ns,
-					flow->first);
-	flow->told = flow->first + (uint64_t)set->initial;
+	flow->told = (uint64_t)set->initial;
 	windowed_flow_told(session, part, flow->told);
 	windowed_flow_drain(session, part);
 	return NOPAL_CONTINUE;
@@ -469,6 +469,7 @@ static void windowed_flow_rest(struct nopal_session *session,
 	struct windowed_flow *self = nopal_state(session, part);
 
 	nopal_queue_rest(session, &self->waiting);
+	nopal__right_size_rest(&self->size);
 }
 
 static const struct nopal_parameter windowed_flow_table[] = {
