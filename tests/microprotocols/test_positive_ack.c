@@ -20,7 +20,6 @@ static const char UNRELIABLE_SELECTIVE[] =
 	BASE "positive_ack { selective = on }\n";
 static const char PIGGYBACK[] =
 	BASE "positive_ack { piggyback = on }\nretransmit {}\n";
-
 static struct positive_ack *state_of(struct rig_side *side)
 {
 	return rig_state(side->session, "positive_ack");
