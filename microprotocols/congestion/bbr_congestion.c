@@ -25,7 +25,8 @@
  *            window told the bottleneck's rate (ack_train.h), startup grows
  *            fourfold a round up to that and by half beyond it, and ends with
  *            less than a product in the queue.  Up to that rate it is slow as
- *            said in (1): loss there is random.
+ *            said in (1): loss there is random.  Beyond it, a round that loses far
+ *            more ends startup, too: so does a queue too short to be seen.
  *            (3) The slow phase lasts until the queue is gone, or four round
  *            trips: an estimate that is a little too large would else build a
  *            queue over many phases.  probe rtt keeps half a bandwidth-delay
@@ -91,10 +92,8 @@ struct bbr_congestion_parameters {
 struct bbr_congestion {
 	struct delivery delivery;
 
-	uint64_t rounds;
-	uint64_t round_end;   /* bytes delivered that end the round */
+	struct delivery_round round;
 	uint64_t marks_until; /* packets below were out at the last mark */
-	bool round_began;
 	struct largest_rate rates;
 	uint64_t bandwidth_bps; /* the largest of them */
 	struct least_rtt least;
@@ -224,13 +223,18 @@ bbr_congestion_on_timeout(struct nopal_session *session,
 
 /* --------------------------------------------------------- what an ack tells */
 
-static void bbr_note_round(struct bbr_congestion *bbr)
+static void bbr_note_round(struct nopal_session *session,
+			   const struct nopal_part *part)
 {
-	bbr->round_began = bbr->delivery.sample.delivered >= bbr->round_end;
-	if (bbr->round_began) {
-		bbr->rounds++;
-		bbr->round_end = bbr->delivery.delivered;
-	}
+	struct bbr_congestion *bbr = nopal_state(session, part);
+	uint64_t delivered, lost;
+
+	if (delivery_round_ends(&bbr->round, &bbr->delivery, &delivered,
+				&lost) &&
+	    bbr->mode == BBR_STARTUP && bbr->train.rate_bps &&
+	    !bbr_is_slow(session, part))
+		bbr->pipe.full |= random_loss_exceeded(session, &bbr->loss,
+						       delivered, lost);
 }
 
 /* What the bottleneck passed in the interval of the sample. */
@@ -263,16 +267,7 @@ static void bbr_note_rate(struct nopal_session *session,
 	rate = nopal_rate_of(bbr_passed(session, part), interval);
 	if (!bbr->delivery.sample.limited || rate >= bbr->bandwidth_bps)
 		bbr->bandwidth_bps =
-			largest_rate_keep(&bbr->rates, bbr->rounds, rate);
-}
-
-static void bbr_note_burst(struct nopal_session *session,
-			   struct bbr_congestion *bbr)
-{
-	if (bbr->round_began && bbr->rounds % BBR_BURST_ROUNDS == 0)
-		ack_burst_turn(&bbr->burst);
-	ack_burst_note(&bbr->burst, session->now_ns, bbr->delivery.delivered,
-		       bbr->bandwidth_bps, bbr_product(bbr, BBR_UNITY));
+			largest_rate_keep(&bbr->rates, bbr->round.count, rate);
 }
 
 /* ------------------------------------------------------------------- modes */
@@ -356,7 +351,7 @@ static void bbr_check_mode(struct nopal_session *session,
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
 	full_pipe_note(&bbr->pipe,
-		       bbr->round_began && !bbr->delivery.sample.limited,
+		       bbr->round.began && !bbr->delivery.sample.limited,
 		       bbr->bandwidth_bps);
 	if (bbr->mode == BBR_STARTUP && bbr->pipe.full)
 		bbr->mode = BBR_DRAIN;
@@ -459,13 +454,16 @@ static void bbr_learn(struct nopal_session *session,
 {
 	struct bbr_congestion *bbr = nopal_state(session, part);
 
-	bbr_note_round(bbr);
+	bbr_note_round(session, part);
 	full_pipe_meet(&bbr->pipe, session->now_ns, rtt_ns, bbr->least.ns,
 		       bbr->delivery.sample.limited);
 	random_loss_end_ack(session, &bbr->loss,
 			    !standing_queue_is_small(rtt_ns, bbr->least.ns));
 	bbr_note_rate(session, part);
-	bbr_note_burst(session, bbr);
+	if (bbr->round.began && bbr->round.count % BBR_BURST_ROUNDS == 0)
+		ack_burst_turn(&bbr->burst);
+	ack_burst_note(&bbr->burst, session->now_ns, bbr->delivery.delivered,
+		       bbr->bandwidth_bps, bbr_product(bbr, BBR_UNITY));
 	/* What left before anything arrived left in the first window. */
 	if (!bbr->delivery.sample.delivered && !bbr->least.overtakes)
 		ack_train_note(&bbr->train, session->now_ns,

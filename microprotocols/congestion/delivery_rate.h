@@ -65,6 +65,33 @@ struct delivery {
 	} sample;
 };
 
+/* A round trip of what is delivered. */
+struct delivery_round {
+	uint64_t count;
+	uint64_t end;  /* bytes delivered that end it */
+	uint64_t lost; /* bytes, as it began */
+	bool began;    /* with this ack */
+};
+
+/* With the sample of each ack.  True: one has ended, in which so many bytes were
+ * delivered and lost. */
+static inline bool delivery_round_ends(struct delivery_round *round,
+				       const struct delivery *delivery,
+				       uint64_t *ret_delivered,
+				       uint64_t *ret_lost)
+{
+	round->began = delivery->sample.delivered >= round->end;
+	if (!round->began)
+		return false;
+	*ret_delivered = delivery->delivered - round->end;
+	*ret_lost =
+		delivery->lost > round->lost ? delivery->lost - round->lost : 0;
+	round->count++;
+	round->end = delivery->delivered;
+	round->lost = delivery->lost;
+	return true;
+}
+
 static inline void delivery_stamp(struct nopal_session *session,
 				  const struct nopal_part *part,
 				  struct delivery *delivery,

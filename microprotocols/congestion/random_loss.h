@@ -22,6 +22,7 @@ enum {
 	RANDOM_LOSS_MARGIN = 125,
 	RANDOM_LOSS_PERCENT = 100,
 	RANDOM_LOSS_MOST = 333333, /* parts per million */
+	RANDOM_LOSS_FAR = 100000,  /* beyond the share */
 	RANDOM_LOSS_MILLION = 1000000,
 };
 
@@ -80,6 +81,17 @@ static inline uint64_t random_loss_passed(struct nopal_session *session,
 		nopal_scale(delivered, share, RANDOM_LOSS_MILLION - share);
 
 	return delivered + (lost < most ? lost : most);
+}
+
+/* Was far more lost than is random?  What runs over when half as much again is sent as
+ * the bottleneck passes is a third. */
+static inline bool random_loss_exceeded(struct nopal_session *session,
+					const struct random_loss *loss,
+					uint64_t delivered, uint64_t lost)
+{
+	uint64_t most = random_loss_share(session, loss) + RANDOM_LOSS_FAR;
+
+	return lost > nopal_scale(delivered + lost, most, RANDOM_LOSS_MILLION);
 }
 
 #endif
