@@ -32,6 +32,15 @@ cat >"$folder/bare.conf" <<-END
 	without = { checksum }
 END
 
+# The monolith's buffers follow nothing.
+cat >"$folder/fixed.conf" <<-END
+	description = "with fixed buffers"
+	extends = "bulk_cubic"
+	without = { buffer_sizing }
+	send_buffer = 4MiB
+	windowed_flow { buffer = 16MiB  automatic = off }
+END
+
 # ------------------------------------------------------------------- simulated
 
 simulated() {
@@ -61,9 +70,9 @@ grep -q '"resends":[1-9]' "$folder/sim.json" || fault "nothing was resent"
 
 # What is compared is the same work: as many datagrams, as many acks.
 link="rate 1gbit delay 1ms"
-simulated --core composed
+simulated --core composed --config "$folder/fixed.conf"
 sed 's/.*"sender"//' "$folder/sim.json" >"$folder/composed.json"
-simulated --core monolith
+simulated --core monolith --config "$folder/fixed.conf"
 sed 's/.*"sender"//' "$folder/sim.json" | cmp - "$folder/composed.json" ||
 	fault "the two do not do the same work"
 

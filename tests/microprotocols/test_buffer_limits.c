@@ -23,6 +23,8 @@ enum { KIB = 1024, LEAST = 64 * KIB, SETTLED_S = 4 };
 	RELIABLE "windowed_flow { buffer = 64MiB  automatic = on }\n"          \
 		 "buffer_sizing {}\n"
 
+static const char BULK[] = "extends = \"bulk\"\n";
+
 static struct rig rig;
 
 /* What the application has under way. */
@@ -31,23 +33,28 @@ static uint64_t under_way(void)
 	return rig_awake(rig.opener.session)->unfinished_bytes;
 }
 
-/* It always has one more message; most that was under way after some seconds. */
-static uint64_t press(uint32_t size, int seconds)
+/* It always has one more message; most that was under way. */
+static uint64_t press_ms(uint32_t size, int milliseconds)
 {
-	int64_t end_ns = nopal_world_now(rig.world) + seconds * NOPAL_SECOND;
-	int64_t settled_ns =
-		nopal_world_now(rig.world) + SETTLED_S * NOPAL_SECOND;
 	uint64_t most = 0;
 
-	while (nopal_world_now(rig.world) < end_ns) {
+	for (int i = 0; i < milliseconds; i++) {
 		while (rig_send_bytes(&rig, size) == 0)
 			continue;
-		if (nopal_world_now(rig.world) >= settled_ns &&
-		    under_way() > most)
+		if (under_way() > most)
 			most = under_way();
 		rig_run(&rig, NOPAL_MILLISECOND);
 	}
 	return most;
+}
+
+/* The same, in the last of so many seconds. */
+static uint64_t press(uint32_t size, int seconds)
+{
+	int settled_s = seconds < SETTLED_S ? seconds : SETTLED_S;
+
+	press_ms(size, settled_s * 1000);
+	return press_ms(size, (seconds - settled_s) * 1000);
 }
 
 static void begin(const char *config, const char *link)
@@ -197,6 +204,59 @@ static void test_a_path_that_becomes_slow(void **state)
 	rig_close(&rig);
 }
 
+/* ------------------------------------------------------------ the shipped config */
+
+/* Percent of a rate that is delivered in so many milliseconds, after as many as it
+ * takes to get there. */
+static uint64_t share(const char *link, uint64_t rate_bps, int start_ms, int ms)
+{
+	uint64_t before, bytes;
+
+	begin(BULK, link);
+	press_ms(64 * KIB, start_ms);
+	before = rig.acceptor.delivered_bytes;
+	press_ms(64 * KIB, ms);
+	bytes = rig.acceptor.delivered_bytes - before;
+	rig_close(&rig);
+	bytes = bytes * 8 * 1000 / (uint64_t)ms;
+	print_message("%s: %d Mbit/s\n", link, (int)(bytes / 1000000));
+	return bytes * 100 / rate_bps;
+}
+
+static void test_bulk_fills_long_fat_paths(void **state)
+{
+	(void)state;
+	assert_true(share("rate 1gbit delay 50ms limit 10000", 1000000000, 1000,
+			  500) >= 90);
+	assert_true(share("rate 10gbit delay 10ms limit 20000",
+			  UINT64_C(10000000000), 250, 50) >= 90);
+}
+
+/* Random loss, and a queue of an eighth of the product: neither is the end of a window,
+ * nor a reason to go on beyond the bottleneck's rate. */
+static void test_bulk_fills_unkind_ones(void **state)
+{
+	(void)state;
+	assert_true(share("rate 1gbit delay 50ms limit 10000 loss 1%",
+			  1000000000, 1500, 500) >= 75);
+	assert_true(share("rate 1gbit delay 50ms limit 1000 loss 1%",
+			  1000000000, 2000, 1000) >= 70);
+}
+
+static void test_bulk_bloats_no_slow_path(void **state)
+{
+	enum { PRODUCT = 25000 };
+	uint64_t most;
+
+	(void)state;
+	begin(BULK, "rate 10mbit delay 10ms limit 1000");
+	most = press(4 * KIB, 6);
+	print_message("%d bytes\n", (int)most);
+	assert_in_range(most, PRODUCT, 5 * PRODUCT);
+	assert_true(delay_of_a_new_one() < 150 * NOPAL_MILLISECOND);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +266,9 @@ int main(void)
 		cmocka_unit_test(test_idle_it_goes_back),
 		cmocka_unit_test(test_a_slow_reader_keeps_little),
 		cmocka_unit_test(test_a_path_that_becomes_slow),
+		cmocka_unit_test(test_bulk_fills_long_fat_paths),
+		cmocka_unit_test(test_bulk_fills_unkind_ones),
+		cmocka_unit_test(test_bulk_bloats_no_slow_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,9 @@
 
 static struct rig rig;
 
-static const char BULK[] = "extends = \"bulk\"\n";
+/* It talks more than a path is known to take. */
+static const char BULK[] =
+	"extends = \"bulk\"\nbuffer_sizing { least = 1MiB }\n";
 static const char STACK[] =
 	"layer \"upper\" {\n"
 	"  transport_driver {}\n  resize {}\n"
