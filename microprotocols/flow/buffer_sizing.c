@@ -8,7 +8,8 @@
  * something is acknowledged that left after it began, so no clock measures it, and no
  * burst of acks makes it larger than what is out at its two ends.  While it grows from
  * one to the next, twice as much: the window does, too.  Messages count whole until
- * all of each is acknowledged: hence the two.
+ * all of each is acknowledged: hence the two.  Where more than that has arrived of
+ * messages that wait for something lost, it does not count: it waits for no room.
  *
  * The limit grows as soon as more is acknowledged.  After an interval it is what was
  * needed in it, but half of what it was at least.  It is a limit
@@ -24,7 +25,7 @@
  * Needs:     acknowledgement.
  * Provides:  nothing.
  * Excludes:  nothing.
- * Handles:   OPEN_SESSION, MSG_FROM_USER, ACK_PROCESSED.
+ * Handles:   OPEN_SESSION, MSG_FROM_USER, MSG_DONE, ACK_PROCESSED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      nothing.
@@ -65,6 +66,9 @@ struct buffer_sizing {
 	int64_t before;	   /* the most, as it began */
 	uint64_t trip_end; /* packet number */
 	bool growing;
+	int64_t open;	 /* messages that are not done */
+	int64_t arrived; /* bytes of them */
+	int64_t spare;	 /* of these, as the limit was set */
 };
 
 /* True: it is more than before. */
@@ -99,17 +103,25 @@ static void buffer_sizing_start(struct nopal_session *session,
 						     : set->idle_ns));
 }
 
+static int64_t buffer_sizing_spare(const struct buffer_sizing *self)
+{
+	int64_t least = BUFFER_SIZING_MESSAGES * self->message.most;
+
+	return self->arrived > least ? self->arrived : least;
+}
+
 /* While the limit is above the least, somebody has to see that it is used. */
 static void buffer_sizing_apply(struct nopal_session *session,
 				const struct nopal_part *part)
 {
 	const struct buffer_sizing_parameters *set = nopal_parameters(part);
-	const struct buffer_sizing *self = nopal_state(session, part);
+	struct buffer_sizing *self = nopal_state(session, part);
 	int64_t limit = set->factor * self->trip.most;
 
 	if (self->growing)
 		limit *= BUFFER_SIZING_GROWTH;
-	limit += BUFFER_SIZING_MESSAGES * self->message.most;
+	self->spare = buffer_sizing_spare(self);
+	limit += self->spare;
 	if (limit <= set->least)
 		limit = set->least;
 	else if (!nopal_timer_running(session, part, BUFFER_SIZING_REVIEW))
@@ -164,7 +176,23 @@ buffer_sizing_on_message(struct nopal_session *session,
 {
 	struct buffer_sizing *self = nopal_state(session, part);
 
+	self->open++;
 	if (buffer_sizing_take(&self->message, (int64_t)message->length))
+		buffer_sizing_apply(session, part);
+	return NOPAL_CONTINUE;
+}
+
+/* Who makes other bytes of a message than it has is forgiven when none is open. */
+static enum nopal_verdict buffer_sizing_on_done(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_message *message)
+{
+	struct buffer_sizing *self = nopal_state(session, part);
+
+	self->arrived -= (int64_t)message->length;
+	if (--self->open <= 0)
+		self->open = self->arrived = 0;
+	if (self->spare != buffer_sizing_spare(self))
 		buffer_sizing_apply(session, part);
 	return NOPAL_CONTINUE;
 }
@@ -177,7 +205,10 @@ static enum nopal_verdict buffer_sizing_on_ack(struct nopal_session *session,
 	struct buffer_sizing *self = nopal_state(session, part);
 
 	self->acked += (int64_t)ack->newly_acked_bytes;
-	if (buffer_sizing_take(&self->trip, self->acked))
+	if (self->open)
+		self->arrived += (int64_t)ack->newly_acked_bytes;
+	if (buffer_sizing_take(&self->trip, self->acked) ||
+	    self->arrived > self->spare)
 		buffer_sizing_apply(session, part);
 	if (ack->largest >= self->trip_end)
 		buffer_sizing_end_trip(session, part);
@@ -225,6 +256,7 @@ static const struct nopal_binding buffer_sizing_bindings[] = {
 		 .before = "connection"),
 	NOPAL_ON(MSG_FROM_USER, buffer_sizing_on_message,
 		 .before = "message_segments"),
+	NOPAL_ON(MSG_DONE, buffer_sizing_on_done),
 	NOPAL_ON(ACK_PROCESSED, buffer_sizing_on_ack),
 	{ 0 },
 };

@@ -14,8 +14,8 @@
  * buffer; what the peer gave up counts as if it had come.  Where nobody sends
  * them again, progress is one past the highest number that arrived or that the
  * sender says it used (probe): what got lost takes no credit with it.  A message in
- * the making is not counted in H: only more segments can complete it; the session's
- * budget bounds it.
+ * the making is not counted in H: only more segments can complete it; nor is, where
+ * automatic, one that waits for its order.  The session's budget bounds them.
  *
  * With `automatic` W is no larger than what is of use (right_size.h), and halves with
  * every second in which nothing left the buffer.  What was promised stays promised: the
@@ -23,8 +23,8 @@
  *
  * The edge is told when it moved by a quarter of the window (by half, where an automatic
  * one is larger than is of use), on every probe, and repeatedly while the sender may
- * still live on `initial`.  Before that nothing is computed.  With `piggyback` data
- * carries it, too: where both sides send, few windows of their own are left.
+ * still live on `initial`.  With `piggyback` data carries it, too: where both sides
+ * send, few windows of their own are left.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), windowed.
  * Differs:   grants an edge, not an amount, so that a repeated or late grant
@@ -33,8 +33,8 @@
  * Provides:  flow_control.
  * Excludes:  nothing.
  * Handles:   SESSION_OPENED, SEGMENT_TO_NET, SEND_SEGMENT, SEGMENT_FROM_NET,
- *            SEGMENT_VERIFIED, PEER_GAVE_UP, MSG_FROM_NET, MSG_CONSUMED,
- *            TURN_END.
+ *            SEGMENT_VERIFIED, PEER_GAVE_UP, MSG_FROM_NET, MSG_TO_USER,
+ *            MSG_CONSUMED, TURN_END.
  * Raises:    nothing.
  * Holds:     send (sticky): until the number is below the peer's edge.
  * Wire:      kinds window (edge, 4) and probe (next number to be used, 4);
@@ -272,13 +272,6 @@ static uint64_t windowed_flow_edge(const struct windowed_flow *flow,
 	return left + window > flow->told ? left + window : flow->told;
 }
 
-/* The first window may have been lost: does the peer live on `initial`? */
-static bool windowed_flow_begins(const struct windowed_flow *flow,
-				 uint64_t initial)
-{
-	return flow->highest <= initial;
-}
-
 static void windowed_flow_told(struct nopal_session *session,
 			       const struct nopal_part *part, uint64_t edge)
 {
@@ -309,7 +302,7 @@ static void windowed_flow_wait(struct nopal_session *session,
 
 		flow->due = look < flow->due ? look : flow->due;
 	}
-	if (!windowed_flow_begins(flow, (uint64_t)set->initial))
+	if (flow->highest > (uint64_t)set->initial)
 		flow->due_arrived = flow->arrived + WINDOWED_FLOW_MOST_SEGMENTS;
 }
 
@@ -345,7 +338,7 @@ static void windowed_flow_look(struct nopal_session *session,
 				       : window / WINDOWED_FLOW_TELL_PART;
 
 	if (flow->asked || edge - flow->told >= step ||
-	    (windowed_flow_begins(flow, (uint64_t)set->initial) &&
+	    (flow->highest <= (uint64_t)set->initial &&
 	     flow->arrived >= flow->due_arrived)) {
 		flow->asked = false;
 		windowed_flow_told(session, part, edge);
@@ -421,15 +414,22 @@ windowed_flow_on_gave_up(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* Twice: where automatic, what waits for its order counts as late as that. */
 static enum nopal_verdict
 windowed_flow_on_message(struct nopal_session *session,
 			 const struct nopal_part *part,
 			 struct nopal_message *message)
 {
+	const struct windowed_flow_parameters *set = nopal_parameters(part);
 	struct windowed_flow *flow = nopal_state(session, part);
+	bool again = nopal_get(message, part, WINDOWED_FLOW_CHARGE) != 0;
+	bool counts = again == (set->automatic != 0);
 
-	nopal_set(message, part, WINDOWED_FLOW_CHARGE, message->length);
-	flow->held_bytes += (int64_t)message->length;
+	if (counts)
+		flow->held_bytes += (int64_t)message->length;
+	if (counts || !again)
+		nopal_set(message, part, WINDOWED_FLOW_CHARGE,
+			  1 + (counts ? message->length : 0));
 	return NOPAL_CONTINUE;
 }
 
@@ -439,9 +439,9 @@ windowed_flow_on_consumed(struct nopal_session *session,
 			  struct nopal_message *message)
 {
 	struct windowed_flow *flow = nopal_state(session, part);
+	uint64_t charge = nopal_get(message, part, WINDOWED_FLOW_CHARGE);
 
-	flow->held_bytes -=
-		(int64_t)nopal_get(message, part, WINDOWED_FLOW_CHARGE);
+	flow->held_bytes -= charge ? (int64_t)charge - 1 : 0;
 	nopal_set(message, part, WINDOWED_FLOW_CHARGE, 0);
 	return NOPAL_CONTINUE;
 }
@@ -515,7 +515,8 @@ static const struct nopal_attribute windowed_flow_attributes[] = {
 				   .doc = "what the edge is about" },
 	[WINDOWED_FLOW_CHARGE] = { .name = "flow_charge",
 				   .access = NOPAL_WRITE,
-				   .doc = "bytes of the buffer it takes" },
+				   .doc = "1, and what it takes of the "
+					  "buffer" },
 	[WINDOWED_FLOW_RIDES] = { .name = "flow_edge",
 				  .access = NOPAL_WRITE,
 				  .wire_bytes = FLOW_NUMBER_BYTES,
@@ -561,6 +562,7 @@ static const struct nopal_binding windowed_flow_bindings[] = {
 	NOPAL_ON(PEER_GAVE_UP, windowed_flow_on_gave_up),
 	/* A message that an order discards was charged, and is credited. */
 	NOPAL_ON(MSG_FROM_NET, windowed_flow_on_message, .before = "order"),
+	NOPAL_ON(MSG_TO_USER, windowed_flow_on_message),
 	NOPAL_ON(MSG_CONSUMED, windowed_flow_on_consumed),
 	NOPAL_ON(TURN_END, windowed_flow_on_turn_end,
 		 .before = "window_mechanism"),

@@ -38,6 +38,7 @@ static inline struct nopal_message *message_of(uint64_t bytes)
 
 	message->length = bytes;
 	bench_raise(NOPAL_MSG_FROM_NET, message);
+	bench_raise(NOPAL_MSG_TO_USER, message);
 	return message;
 }
 

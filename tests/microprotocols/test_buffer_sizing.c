@@ -33,6 +33,7 @@ static void send(uint64_t bytes)
 
 	message->length = bytes;
 	bench_raise(NOPAL_MSG_FROM_USER, message);
+	bench_raise(NOPAL_MSG_DONE, message);
 	free(message);
 }
 
@@ -117,6 +118,24 @@ static void test_two_messages_more(void **state)
 	assert_int_equal(bench.send_limit, 2 * TRIP + 2 * 70000);
 }
 
+/* What has arrived of messages that wait for something lost is not what the path takes
+ * more time for. */
+static void test_what_waits_for_a_loss_does_not_count(void **state)
+{
+	struct nopal_message *message =
+		calloc(1, sizeof(*message) + BENCH_SLOTS * sizeof(uint64_t));
+
+	(void)state;
+	trips(TRIP, 5);
+	message->length = 5000;
+	bench_raise(NOPAL_MSG_FROM_USER, message);
+	trips(TRIP, 3);
+	assert_int_equal(bench.send_limit, 2 * TRIP + 3 * TRIP);
+	bench_raise(NOPAL_MSG_DONE, message);
+	assert_int_equal(bench.send_limit, 2 * TRIP + 2 * 5000);
+	free(message);
+}
+
 static void test_halves_while_idle(void **state)
 {
 	uint64_t limit = 2 * TRIP;
@@ -190,6 +209,7 @@ int main(void)
 		TEST(test_is_ahead_of_a_window_that_grows),
 		TEST(test_acks_in_bursts_are_twice_as_much_at_most),
 		TEST(test_two_messages_more),
+		TEST(test_what_waits_for_a_loss_does_not_count),
 		TEST(test_halves_while_idle),
 		TEST(test_falls_to_what_is_used),
 		TEST(test_long_messages_are_forgotten),

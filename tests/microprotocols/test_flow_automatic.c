@@ -219,6 +219,30 @@ static void test_a_path_that_becomes_longer(void **state)
 	end();
 }
 
+/* A hole keeps whole messages from who reads; the edge moves on with what arrives. */
+static void test_what_waits_for_its_order_does_not_count(void **state)
+{
+	struct nopal_message *message =
+		calloc(1, sizeof(*message) + BENCH_SLOTS * sizeof(uint64_t));
+	uint64_t before;
+
+	(void)state;
+	begin(10, 100, 10);
+	run(3000);
+	before = promised();
+	message->length = 1000 * SEG;
+	bench_raise(NOPAL_MSG_FROM_NET, message);
+	run(500);
+	assert_true(promised() > before * 3 / 4);
+	bench_raise(NOPAL_MSG_TO_USER, message);
+	run(200);
+	assert_true(promised() < before * 3 / 4);
+	consume(message);
+	run(500);
+	assert_true(promised() > before * 3 / 4);
+	end();
+}
+
 static void test_off_it_is_the_buffer(void **state)
 {
 	(void)state;
@@ -240,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_idle_it_halves),
 		cmocka_unit_test(test_silence_is_no_round_trip),
 		cmocka_unit_test(test_a_path_that_becomes_longer),
+		cmocka_unit_test(test_what_waits_for_its_order_does_not_count),
 		cmocka_unit_test(test_off_it_is_the_buffer),
 	};
 
