@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* What a channel's reports say is missing, and what is asked for, where repairs get lost
+ * and where packets overtake each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "many.h"
+#include "rig.h"
+
+static struct many many;
+
+/* Messages of so many bytes, one every 2 ms. */
+static void talk(uint32_t count, size_t bytes)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(many_send_bytes(&many, bytes, 0), 0);
+		many_run(&many, 2 * NOPAL_MILLISECOND);
+	}
+}
+
+static void all_have_all(void)
+{
+	for (uint32_t i = 0; i < many.count; i++)
+		assert_true(many_has(&many, i, 0, many.sent));
+}
+
+/* ------------------------------------------------------------------ reports */
+
+static uint64_t told_missing, told_rows; /* by all reports */
+
+static enum nopal_verdict
+a_listener_on_report(struct nopal_session *session,
+		     const struct nopal_part *part,
+		     struct nopal_channel_report *report)
+{
+	(void)session, (void)part;
+	told_missing += report->missing;
+	told_rows += report->rows;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_microprotocol a_listener = {
+	.abi = NOPAL_ABI,
+	.name = "a_listener",
+	.family = "check",
+	.summary = "hears what reports say",
+	.many = true,
+	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(CHANNEL_REPORT, a_listener_on_report), { 0 } },
+};
+
+/* Two hear the channel, whose channel_repair has these keys. */
+#define LISTEN(keys)                                                           \
+	listen_to_reports(MANY_CHANNEL("", keys, "fan_out {} a_listener {}"))
+
+static void listen_to_reports(const char *config)
+{
+	rig_add(&a_listener);
+	many_open(&many, config, 2, "delay 5ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(&many), 2);
+	told_missing = 0;
+	told_rows = 0;
+}
+
+static uint64_t departures(void)
+{
+	return nopal_session_counters(many.group)->departures;
+}
+
+/* Neither come by what left once nor by what left again: each that is lost counts. */
+static void test_lost_repairs_are_told(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	LISTEN("");
+	talk(5, 100);
+	many_deafen(&many, 1, true);
+	talk(1, 100);
+	many_deafen(&many, 1, false);
+	talk(1, 100);
+	for (int64_t asked = 1; asked <= 3; asked++) {
+		while (many_shared(&many, 1, "channel_naks") < asked)
+			many_run(&many, NOPAL_MILLISECOND / 4);
+		before = departures();
+		many_deafen(&many, 1, asked < 3);
+		while (departures() == before)
+			many_run(&many, NOPAL_MILLISECOND / 4);
+		many_run(&many, NOPAL_MILLISECOND);
+		many_deafen(&many, 1, false);
+	}
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(departures(), 7 + 3);
+	assert_int_equal(told_missing, 1 + 2);
+	many_close(&many);
+}
+
+/* The path has just become longer than it is known to be: what is asked for on and on
+ * does not leave once more for that. */
+static void test_a_repair_has_its_time(void **state)
+{
+	(void)state;
+	LISTEN("again = 1ms backoff = 0ms");
+	talk(20, 100);
+	told_missing = 0;
+	many_deafen(&many, 1, true);
+	talk(1, 100);
+	many_deafen(&many, 1, false);
+	talk(1, 100);
+	many_link(&many, 1, "delay 6ms");
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(departures(), 23);
+	assert_int_equal(told_missing, 1);
+	many_close(&many);
+}
+
+/* Until it hears the channel all comes by its own session: that is no loss there. */
+static void test_what_came_by_its_session_is_not_missing(void **state)
+{
+	(void)state;
+	rig_add(&a_listener);
+	many_open(&many, MANY_CHANNEL("", "", "fan_out {} a_listener {}"), 2,
+		  "delay 20ms", 1);
+	told_missing = 0;
+	talk(200, 1000);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(many_hearing(&many), 2);
+	assert_int_equal(told_missing, 0);
+	many_close(&many);
+}
+
+/* Three in a row, and one. */
+static void test_rows_are_told(void **state)
+{
+	(void)state;
+	LISTEN("");
+	talk(5, 100);
+	many_deafen(&many, 0, true);
+	talk(3, 100);
+	many_deafen(&many, 0, false);
+	talk(2, 100);
+	many_deafen(&many, 0, true);
+	talk(1, 100);
+	many_deafen(&many, 0, false);
+	talk(5, 100);
+	many_run(&many, NOPAL_SECOND);
+	all_have_all();
+	assert_int_equal(told_missing, 4);
+	assert_int_equal(told_rows, 2);
+	many_close(&many);
+}
+
+/* ------------------------------------------------------------------ reordering */
+
+/* So many numbers left twice, and so many were told missing, where a path reorders and
+ * loses nothing. */
+static void check_reordering(const char *link, uint64_t most_repairs,
+			     uint64_t most_missing)
+{
+	LISTEN("");
+	for (uint32_t i = 0; i < 2; i++)
+		many_link(&many, i, link);
+	talk(1000, 1000);
+	many_run(&many, 2 * NOPAL_SECOND);
+	all_have_all();
+	print_message("%s: 1000 numbers, %d repairs, %d naks, %d missing\n",
+		      link, (int)(departures() - 1000),
+		      (int)many_sum(&many, "channel_naks"), (int)told_missing);
+	assert_in_range(departures() - 1000, 0, most_repairs);
+	assert_in_range(told_missing, 0, most_missing);
+	many_close(&many);
+}
+
+static void test_a_path_that_reorders_needs_no_repairs(void **state)
+{
+	(void)state;
+	check_reordering("delay 10ms reorder 20%", 20, 50);
+	check_reordering("delay 10ms reorder 2%", 20, 50);
+	check_reordering("delay 10ms 5ms", 20, 50);
+}
+
+/* What is lost there is repaired all the same. */
+static void test_losses_where_packets_overtake(void **state)
+{
+	(void)state;
+	LISTEN("");
+	for (uint32_t i = 0; i < 2; i++)
+		many_link(&many, i, "delay 10ms reorder 10% loss 2%");
+	talk(1000, 1000);
+	many_run(&many, 5 * NOPAL_SECOND);
+	all_have_all();
+	print_message("reordered, and 2 %% lost at each of two: %d repairs\n",
+		      (int)(departures() - 1000));
+	assert_in_range(departures() - 1000, 20, 120);
+	assert_in_range(told_missing, 20, 150);
+	many_close(&many);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lost_repairs_are_told),
+		cmocka_unit_test(test_a_repair_has_its_time),
+		cmocka_unit_test(test_what_came_by_its_session_is_not_missing),
+		cmocka_unit_test(test_rows_are_told),
+		cmocka_unit_test(test_a_path_that_reorders_needs_no_repairs),
+		cmocka_unit_test(test_losses_where_packets_overtake),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
