@@ -146,6 +146,7 @@ static const struct nopal_binding positive_ack_bindings[] = {
 const struct nopal_microprotocol nopal_positive_ack = {
 	.abi = NOPAL_ABI,
 	.name = "positive_ack",
+	.wire_version = 1, /* 0: a report that did not fit was cut */
 	.family = "status",
 	.summary =
 		"tell the sender what arrived, and the sender's side of that",
