@@ -165,6 +165,8 @@ static void scene_half_other(const struct scene *scene)
 static int scene_open(void **state)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
+	/* All of the file is said at once. */
+	static const char *const sets[] = { "buffer_sizing.least=1MiB", NULL };
 	struct nopal_problems problems;
 	struct nopal_address local;
 
@@ -176,7 +178,7 @@ static int scene_open(void **state)
 	scene->group.folder.fd = open(scene->path, O_RDONLY | O_DIRECTORY);
 	scene->group.folder.limit = INT64_MAX;
 	scene->group.folder.differs = "differs";
-	scene->group.plan = nopal_plan_load("bulk", NULL, &problems);
+	scene->group.plan = nopal_plan_load("bulk", sets, &problems);
 	pthread_mutex_init(&scene->group.lock, NULL);
 	progress_init(&scene->group.progress, "recv", false, false);
 	assert_int_equal(nopal_address_parse("127.0.0.1:0", &local, &problems),
