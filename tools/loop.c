@@ -17,8 +17,6 @@ enum {
 	LOOP_US_PER_S = 1000000,
 	LOOP_SIGNALS = 2,
 	LOOP_SPINS = 4096, /* polls between looks at the rest of the loop */
-	LOOP_MAPPED_BYTES = 12,
-	/* ::ffff: before an IPv4 address */
 };
 
 /* timeout(1) and sudo pass a signal on to us that reached us already: only one
@@ -167,17 +165,6 @@ bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)
 	return true;
 }
 
-void loop_any_address(const struct nopal_address *peer,
-		      struct nopal_address *local)
-{
-	enum { MAPPED_MARK = 2 };
-
-	memset(local->ip, 0, sizeof(local->ip));
-	if (nopal_address_is_v4(peer))
-		memset(local->ip + LOOP_MAPPED_BYTES - MAPPED_MARK, UINT8_MAX,
-		       MAPPED_MARK);
-}
-
 struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
 					const struct nopal_address *peer)
 {
@@ -185,7 +172,7 @@ struct nopal_endpoint *loop_endpoint_to(struct loop *loop,
 	struct nopal_endpoint *endpoint;
 	struct nopal_problems problems;
 
-	loop_any_address(peer, &local);
+	nopal_address_set_any(&local, peer);
 	nopal_problems_init(&problems);
 	endpoint = nopal_endpoint_open(loop_world(loop), &local, &problems);
 	tool_problems(&problems);

@@ -31,9 +31,6 @@ void loop_stop(struct loop *loop);
 /* Calls back on SIGINT and SIGTERM; a second one ends the program. */
 bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user);
 
-/* Makes it any address of the peer's family; its port stays. */
-void loop_any_address(const struct nopal_address *peer,
-		      struct nopal_address *local);
 /* An endpoint to reach the peer from: any address of its family, any port.  NULL:
  * it was said why. */
 struct nopal_endpoint *loop_endpoint_to(struct loop *loop,

@@ -42,7 +42,7 @@ static bool meet_parse_local(const char *text, const struct nopal_address *peer,
 	if (tool_problems(&problems))
 		return false;
 	if (meet_is_port(text))
-		loop_any_address(peer, ret_local);
+		nopal_address_set_any(ret_local, peer);
 	if (ret_local->port != 0)
 		return true;
 	fprintf(stderr,

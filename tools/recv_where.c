@@ -10,23 +10,12 @@
 
 #include "recv_where.h"
 
-enum {
-	WHERE_MAPPED_BYTES = 12, /* ::ffff: before an IPv4 address */
-	WHERE_V4_BYTES = 4,
-	WHERE_BYTES = 16,
-};
-
-static const uint8_t where_mapped[WHERE_MAPPED_BYTES] = {
-	[10] = 0xff, [11] = 0xff
-};
-
 static bool where_is_wildcard(const struct nopal_address *address)
 {
-	static const uint8_t zero[WHERE_BYTES];
-	bool v4 = memcmp(address->ip, where_mapped, sizeof(where_mapped)) == 0;
-	size_t from = v4 ? WHERE_MAPPED_BYTES : 0;
+	struct nopal_address any;
 
-	return memcmp(address->ip + from, zero, WHERE_BYTES - from) == 0;
+	nopal_address_set_any(&any, address);
+	return memcmp(address->ip, any.ip, sizeof(any.ip)) == 0;
 }
 
 /* The first address of ours that is not the machine's own loop. */
@@ -34,9 +23,7 @@ static void where_find(struct nopal_address *address)
 {
 	struct ifaddrs *all;
 
-	memcpy(address->ip, where_mapped, sizeof(where_mapped));
-	memcpy(address->ip + WHERE_MAPPED_BYTES,
-	       &(uint32_t){ htonl(INADDR_LOOPBACK) }, WHERE_V4_BYTES);
+	nopal_address_set_v4(address, &(uint32_t){ htonl(INADDR_LOOPBACK) });
 	if (getifaddrs(&all))
 		return;
 	for (struct ifaddrs *at = all; at; at = at->ifa_next) {
@@ -46,8 +33,7 @@ static void where_find(struct nopal_address *address)
 		    (at->ifa_flags & IFF_LOOPBACK) || !(at->ifa_flags & IFF_UP))
 			continue;
 		memcpy(&v4, at->ifa_addr, sizeof(v4));
-		memcpy(address->ip + WHERE_MAPPED_BYTES, &v4.sin_addr,
-		       WHERE_V4_BYTES);
+		nopal_address_set_v4(address, &v4.sin_addr);
 		break;
 	}
 	freeifaddrs(all);

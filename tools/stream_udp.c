@@ -13,7 +13,6 @@
 #include "tool.h"
 
 enum {
-	STREAM_MAPPED_BYTES = 12, /* ::ffff: before an IPv4 address */
 	STREAM_UDP_BUFFER = 4 << 20,
 };
 
@@ -26,15 +25,11 @@ union stream_name {
 static socklen_t stream_udp_name(const struct nopal_address *address,
 				 union stream_name *name)
 {
-	static const uint8_t mapped[STREAM_MAPPED_BYTES] = {
-		[10] = 0xff, [11] = 0xff
-	};
-
 	memset(name, 0, sizeof(*name));
-	if (memcmp(address->ip, mapped, sizeof(mapped)) == 0) {
+	if (nopal_address_is_v4(address)) {
 		name->v4.sin_family = AF_INET;
 		name->v4.sin_port = htons(address->port);
-		memcpy(&name->v4.sin_addr, address->ip + STREAM_MAPPED_BYTES,
+		memcpy(&name->v4.sin_addr, address->ip + NOPAL_V4_AT,
 		       sizeof(name->v4.sin_addr));
 		return sizeof(name->v4);
 	}

@@ -12,7 +12,6 @@
 #include "program.h"
 
 enum {
-	TOOL_MAPPED_BYTES = 12,	  /* ::ffff: before an IPv4 address */
 	TOOL_V6_MULTICAST = 0xff, /* RFC 4291, 2.4 */
 	TOOL_V4_MULTICAST = 224,  /* RFC 1112; reserved and broadcast above */
 };
@@ -95,9 +94,8 @@ const char *tool_ended_fix(int end)
 /* Why no session can go there; NULL: it can. */
 static const char *tool_no_destination(const struct nopal_address *address)
 {
-	static const uint8_t zero[sizeof(address->ip)],
-		mapped[TOOL_MAPPED_BYTES] = { [10] = 0xff, [11] = 0xff };
-	const uint8_t *v4 = address->ip + TOOL_MAPPED_BYTES;
+	static const uint8_t zero[sizeof(address->ip)];
+	const uint8_t *v4 = address->ip + NOPAL_V4_AT;
 
 	if (address->port == 0)
 		return "port 0 is none";
@@ -105,7 +103,7 @@ static const char *tool_no_destination(const struct nopal_address *address)
 		return "it is every address of a listener, and none to send to";
 	if (address->ip[0] == TOOL_V6_MULTICAST)
 		return "it is a multicast address, and a session has one peer";
-	if (memcmp(address->ip, mapped, sizeof(mapped)) != 0)
+	if (!nopal_address_is_v4(address))
 		return NULL;
 	if (v4[0] == 0)
 		return "it is every address of a listener, and none to send to";

@@ -16,16 +16,9 @@
 #include "live.h"
 
 enum {
-	ADDRESS_MAPPED_BYTES =
-		12, /* ::ffff: before an IPv4 address; RFC 4291 2.5.5.2 */
-	ADDRESS_V4_BYTES = 4,
 	ADDRESS_HOST_ROOM = 256, /* RFC 1035: a name has at most 255 */
 	ADDRESS_PORT_LAST = 65535,
 	ADDRESS_DECIMAL = 10,
-};
-
-static const uint8_t address_mapped[ADDRESS_MAPPED_BYTES] = {
-	[10] = 0xff, [11] = 0xff
 };
 
 socklen_t nopal__live_address_to(const struct nopal_address *address,
@@ -35,8 +28,8 @@ socklen_t nopal__live_address_to(const struct nopal_address *address,
 	if (family == AF_INET) {
 		ret_to->v4.sin_family = AF_INET;
 		ret_to->v4.sin_port = htons(address->port);
-		memcpy(&ret_to->v4.sin_addr, address->ip + ADDRESS_MAPPED_BYTES,
-		       ADDRESS_V4_BYTES);
+		memcpy(&ret_to->v4.sin_addr, address->ip + NOPAL_V4_AT,
+		       NOPAL_V4_BYTES);
 		return sizeof(ret_to->v4);
 	}
 	ret_to->v6.sin6_family = AF_INET6;
@@ -51,9 +44,7 @@ void nopal__live_address_from(const union live_sockaddr *from,
 {
 	memset(ret_address, 0, sizeof(*ret_address));
 	if (from->any.sa_family == AF_INET) {
-		memcpy(ret_address->ip, address_mapped, sizeof(address_mapped));
-		memcpy(ret_address->ip + ADDRESS_MAPPED_BYTES,
-		       &from->v4.sin_addr, ADDRESS_V4_BYTES);
+		nopal_address_set_v4(ret_address, &from->v4.sin_addr);
 		ret_address->port = ntohs(from->v4.sin_port);
 		return;
 	}
@@ -86,7 +77,7 @@ static void address_format_v6(const struct nopal_address *address, char *text)
 const char *nopal_address_format(const struct nopal_address *address,
 				 char *text)
 {
-	const uint8_t *v4 = address->ip + ADDRESS_MAPPED_BYTES;
+	const uint8_t *v4 = address->ip + NOPAL_V4_AT;
 
 	if (nopal_address_is_v4(address))
 		snprintf(text, NOPAL_ADDRESS_TEXT, "%u.%u.%u.%u:%u", v4[0],
@@ -193,13 +184,13 @@ static const char *address_digits(char *host, bool brackets,
 				  struct nopal_address *address)
 {
 	char *interface = strchr(host, '%');
+	struct in_addr v4;
 
 	if (!brackets) {
-		memcpy(address->ip, address_mapped, sizeof(address_mapped));
-		return inet_pton(AF_INET, host,
-				 address->ip + ADDRESS_MAPPED_BYTES) == 1
-			       ? NULL
-			       : "it is not four numbers below 256";
+		if (inet_pton(AF_INET, host, &v4) != 1)
+			return "it is not four numbers below 256";
+		nopal_address_set_v4(address, &v4);
+		return NULL;
 	}
 	if (interface)
 		*interface++ = '\0';

@@ -17,8 +17,7 @@
 #include "live_carrier.h"
 
 enum {
-	RELAY_PATHS = 256,   /* clients at a time: each costs a socket */
-	RELAY_V4_BYTES = 12, /* of an address that all IPv4 ones share */
+	RELAY_PATHS = 256, /* clients at a time: each costs a socket */
 };
 
 struct relay_path {
@@ -96,15 +95,6 @@ static void relay_path_on_readable(evutil_socket_t fd, short what,
 
 /* ------------------------------------------------------------------- paths */
 
-/* Any address of the target's family. */
-static void relay_any(const struct nopal_address *target,
-		      struct nopal_address *ret_any)
-{
-	memset(ret_any, 0, sizeof(*ret_any));
-	if (nopal_address_is_v4(target))
-		memcpy(ret_any->ip, target->ip, RELAY_V4_BYTES);
-}
-
 static void relay_path_free(struct relay_path *path)
 {
 	if (path->readable)
@@ -117,11 +107,11 @@ static struct relay_path *relay_path_new(struct nopal_relay *relay,
 					 const struct nopal_address *client)
 {
 	struct relay_path *path = calloc(1, sizeof(*path));
-	struct nopal_address any, local;
+	struct nopal_address any = { .port = 0 }, local;
 
 	if (!path)
 		return NULL;
-	relay_any(&relay->target, &any);
+	nopal_address_set_any(&any, &relay->target);
 	if (nopal__live_socket_open(&path->sock, &any, &local) < 0) {
 		free(path);
 		return NULL;
