@@ -442,14 +442,6 @@ static void test_what_both_ends_must_have(void **state)
 	agree("[ff02::1]:9", "239.1.2.3:9", false);
 }
 
-static int of_ipv6(void **state)
-{
-	(void)state;
-	many_family = MANY_V6;
-	many_cast6 = true;
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -472,5 +464,5 @@ int main(void)
 	};
 
 	return cmocka_run_group_tests_name("IPv4", tests, NULL, NULL) +
-	       cmocka_run_group_tests_name("IPv6", tests, of_ipv6, NULL);
+	       cmocka_run_group_tests_name("IPv6", tests, many_of_ipv6, NULL);
 }

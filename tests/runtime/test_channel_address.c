@@ -180,14 +180,6 @@ static void test_what_was_cut_for_ipv4_leaves_in_fragments(void **state)
 	many_close(&many);
 }
 
-static int of_ipv6(void **state)
-{
-	(void)state;
-	many_family = MANY_V6;
-	many_cast6 = true;
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,5 +191,5 @@ int main(void)
 	};
 
 	return cmocka_run_group_tests_name("IPv4", tests, NULL, NULL) +
-	       cmocka_run_group_tests_name("IPv6", tests, of_ipv6, NULL);
+	       cmocka_run_group_tests_name("IPv6", tests, many_of_ipv6, NULL);
 }

@@ -6,10 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <unistd.h>
-
 #include "early_losses.h"
 #include "meeting.h"
+#include "own_file.h"
 
 static const char CIRCUIT[] =
 	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n";
@@ -183,17 +182,13 @@ static void test_who_closes_early_may_come_again(void **state)
 /* The roles in a trace, last word of each session. */
 static void test_a_trace_says_who_gives_way(void **state)
 {
-	char path[] = "/tmp/nopal-meet-XXXXXX";
 	struct nopal_trace_reader *reader;
 	struct nopal_trace_record record;
 	struct nopal_problems problems;
 	uint64_t role[2] = { 0 }, id[2], peer_id[2];
 	unsigned records = 0;
-	int fd = mkstemp(path);
 
 	(void)state;
-	assert_true(fd >= 0);
-	close(fd);
 	meet_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	assert_int_equal(
 		nopal_trace_start(meet.world, path, NOPAL_TRACE_PACKETS), 0);
@@ -215,7 +210,6 @@ static void test_a_trace_says_who_gives_way(void **state)
 		}
 	nopal_trace_close(reader);
 	nopal_problems_fini(&problems);
-	unlink(path);
 	assert_int_equal(records, 3);
 	for (int i = 0; i < 2; i++)
 		assert_true(role[i] ==
@@ -400,7 +394,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_sent_early_waits),
 		cmocka_unit_test(test_one_at_a_time),
 		cmocka_unit_test(test_who_closes_early_may_come_again),
-		cmocka_unit_test(test_a_trace_says_who_gives_way),
+		cmocka_unit_test_setup_teardown(test_a_trace_says_who_gives_way,
+						set_up, tear_down),
 		cmocka_unit_test(test_a_request_byte_by_byte),
 		cmocka_unit_test(test_nobody_there_is_bounded),
 		cmocka_unit_test(test_the_last_moment_is_not_too_late),

@@ -353,6 +353,16 @@ static const struct nopal_core *flow_of(const struct end *end)
 	return nopal__core(end->session)->below;
 }
 
+static void open_two(void)
+{
+	pair_open(IN_TURNS, "delay 10ms");
+	for (uint32_t i = 0; i < 2; i++) {
+		open_stream(i);
+		say(i, "hello");
+	}
+	pair_run(100 * NOPAL_MILLISECOND);
+}
+
 /* Five segments of the first stream are under way, and nothing of it waits for them
  * but their message. */
 static void send_five(void)
@@ -360,6 +370,7 @@ static void send_five(void)
 	static const uint8_t bytes[7000];
 	const struct nopal_awake *stream, *flow;
 
+	pair_change("delay 10ms loss 100%");
 	assert_int_equal(
 		nopal_send(pair.here[0].session, bytes, sizeof(bytes), 0), 0);
 	stream = nopal__core(pair.here[0].session)->awake;
@@ -375,13 +386,7 @@ static void send_five(void)
 static void test_segments_that_left_are_the_flows(void **state)
 {
 	(void)state;
-	pair_open(IN_TURNS, "delay 10ms");
-	for (uint32_t i = 0; i < 2; i++) {
-		open_stream(i);
-		say(i, "hello");
-	}
-	pair_run(100 * NOPAL_MILLISECOND);
-	pair_change("delay 10ms loss 100%");
+	open_two();
 	send_five();
 	pair_run(100 * NOPAL_MILLISECOND);
 	assert_int_equal(pair.here[0].arrived, 1);
@@ -398,13 +403,7 @@ static void test_segments_that_left_are_the_flows(void **state)
 static void test_a_stream_ends_before_what_left(void **state)
 {
 	(void)state;
-	pair_open(IN_TURNS, "delay 10ms");
-	for (uint32_t i = 0; i < 2; i++) {
-		open_stream(i);
-		say(i, "hello");
-	}
-	pair_run(100 * NOPAL_MILLISECOND);
-	pair_change("delay 10ms loss 100%");
+	open_two();
 	send_five();
 	nopal_session_abort(pair.here[0].session, "enough");
 	pair_run(100 * NOPAL_MILLISECOND);

@@ -63,6 +63,15 @@ enum {
 enum many_family { MANY_V4, MANY_V6, MANY_MIXED /* V4 V6 V4 V6 ... */ };
 static enum many_family many_family;
 static bool many_cast6;
+
+/* Sets a group of tests up: all of it is by IPv6. */
+static inline int many_of_ipv6(void **state)
+{
+	(void)state;
+	many_family = MANY_V6;
+	many_cast6 = true;
+	return 0;
+}
 #define MANY_GROUP6 "[ff15::4d:1]:9077"
 
 struct many;
