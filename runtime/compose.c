@@ -255,6 +255,7 @@ struct nopal_composition *nopal__compose(struct nopal_config *config,
 					 struct nopal_problems *problems)
 {
 	struct nopal_composition *composition;
+	size_t parts = 0;
 
 	if (!config)
 		return NULL;
@@ -264,8 +265,11 @@ struct nopal_composition *nopal__compose(struct nopal_config *config,
 					    sizeof(*composition->layers));
 	composition->layer_count = config->layer_count;
 	compose_place(composition);
-	for (size_t i = 0; i < config->layer_count; i++)
+	for (size_t i = 0; i < config->layer_count; i++) {
 		compose_layer(&composition->layers[i], config, i, problems);
+		composition->layers[i].first_part = parts;
+		parts += composition->layers[i].count;
+	}
 	compose_multiplicity(composition, problems);
 	if (!config->layer_count)
 		nopal_problems_add(problems, config->place.file, 0,

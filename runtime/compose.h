@@ -42,6 +42,7 @@ struct nopal_composed_layer {
 	struct nopal_member
 		*members; /* in the config's order, added ones last */
 	size_t count;
+	size_t first_part; /* members of the layers above */
 };
 
 struct nopal_composition {
@@ -84,6 +85,26 @@ size_t nopal__compose_order(const struct nopal_composed_layer *layer,
 			    struct nopal_ordered *ret_order, size_t room);
 /* 0: undeclared ties by name; else they are permuted by this seed (tests). */
 extern uint64_t nopal__order_seed;
+
+/* ----------------------------------------------------------------- promises */
+
+/* The service of the layers of a composition, from the network up. */
+struct nopal_promise_walk {
+	const struct nopal_composition *composition;
+	const char
+		*names; /* properties of the messages, joined by '|', or NULL */
+	/* (optional) Sees each row that acts, before it does. */
+	void (*visit)(struct nopal_promise_walk *walk, size_t layer,
+		      size_t member, const struct nopal_promise *row);
+	void *context; /* of visit */
+	struct nopal_service service;
+};
+/* Fills `service` with that of the layer `until`. */
+void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until);
+/* The microprotocol's parameter of this name; NULL: it has none. */
+const struct nopal_parameter *
+nopal__promise_parameter(const struct nopal_microprotocol *one,
+			 const char *name, size_t length);
 
 /* Sets the plan's limit of messages; `wanted`: what the config says, or 0. */
 void nopal__limit_messages(struct nopal_plan *plan, uint64_t wanted);

@@ -8,6 +8,7 @@
 #define NOPAL_DESCRIPTOR_H
 
 #include "cursor.h"
+#include "promise.h"
 
 /* Which kinds of segment a binding, a hold or an attribute is about. */
 enum nopal_kinds {
@@ -315,6 +316,8 @@ struct nopal_microprotocol {
 	const struct nopal_role *provides;
 	const struct nopal_relation *needs;
 	const struct nopal_relation *excludes;
+	/* (optional) What it guarantees, and what it weakens: promise.h. */
+	const struct nopal_promise *promises;
 
 	size_t parameters_size;
 	const struct nopal_parameter *parameters;

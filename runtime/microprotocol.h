@@ -8,6 +8,7 @@
  *   structures.h    what microprotocols keep things in
  *   cursor.h	     how bytes are read and written
  *   descriptor.h    what a microprotocol declares
+ *   promise.h	     what a composition guarantees
  *   items.h	     what its handlers handle: segments and messages
  *   destinations.h  one to many
  *
@@ -40,7 +41,7 @@
 #include "address.h"
 #include "structures.h"
 
-#define NOPAL_ABI 4u /* a plugin built for another is refused */
+#define NOPAL_ABI 5u /* a plugin built for another is refused */
 
 #define NOPAL_MICROSECOND INT64_C(1000)
 #define NOPAL_MILLISECOND INT64_C(1000000)

@@ -28,6 +28,7 @@
 #include <stdio.h>
 
 #include "address.h"
+#include "promise.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -73,26 +73,10 @@ bool nopal__answers(const struct nopal_microprotocol *microprotocol,
 	return false;
 }
 
-/* Is one of the alternatives in the one also in the other? */
-static bool relations_share(const char *one, const char *other)
-{
-	const char *word;
-	size_t length;
-
-	while (one && (length = nopal__next_word(&one, '|', &word)) > 0) {
-		char alone[64];
-
-		snprintf(alone, sizeof(alone), "%.*s", (int)length, word);
-		if (nopal__word_in(other, '|', alone))
-			return true;
-	}
-	return false;
-}
-
 static bool relations_met(const struct nopal_composed_layer *layer,
 			  const struct relations_need *need)
 {
-	if (relations_share(layer->stands_on, need->relation->role))
+	if (nopal__words_meet(layer->stands_on, need->relation->role, '|'))
 		return true;
 	for (size_t i = 0; i < layer->count; i++) {
 		if (&layer->members[i] != need->member &&

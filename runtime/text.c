@@ -118,10 +118,9 @@ size_t nopal__next_word(const char **list, char separator,
 	return length;
 }
 
-bool nopal__word_in(const char *list, char separator, const char *word)
+static bool text_has_word(const char *list, char separator, const char *word,
+			  size_t wanted)
 {
-	size_t wanted = strlen(word);
-
 	while (list) {
 		const char *one;
 		size_t length = nopal__next_word(&list, separator, &one);
@@ -129,6 +128,22 @@ bool nopal__word_in(const char *list, char separator, const char *word)
 		if (length == wanted && strncmp(one, word, length) == 0)
 			return true;
 	}
+	return false;
+}
+
+bool nopal__word_in(const char *list, char separator, const char *word)
+{
+	return text_has_word(list, separator, word, strlen(word));
+}
+
+bool nopal__words_meet(const char *one, const char *other, char separator)
+{
+	const char *word;
+	size_t length;
+
+	while (one && (length = nopal__next_word(&one, separator, &word)) > 0)
+		if (text_has_word(other, separator, word, length))
+			return true;
 	return false;
 }
 

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * promise.c -- the service of each layer of a composition, from the rows that its
+ * microprotocols declare (promise.h says how they combine).
+ *
+ * A walk begins with the network and takes the layers from the lowest up.  Layers
+ * above destinations, where something leaves once for all by a channel, stand on
+ * the worse of two: a destination's session, and the bare channel, of which only
+ * the seal of the lowest layer remains.
+ */
+#include "promise.h"
+
+#include <string.h>
+
+#include "compose.h"
+#include "plan.h"
+#include "text.h"
+#include "units.h"
+
+/* What the network offers; a datagram of ours says which composition it is of. */
+static const unsigned promise_network[NOPAL_QUALITIES] = {
+	[NOPAL_RECEIVERS] = NOPAL_EVERY,
+	[NOPAL_OPENING] = NOPAL_AGREED,
+	[NOPAL_LABELS] = NOPAL_EACH_MESSAGE,
+	[NOPAL_PROGRESS] = NOPAL_GOES_ON,
+};
+
+/* Qualities that a channel has of its own; all others are those of the session
+ * that each destination has besides. */
+static const enum nopal_quality promise_of_channel[] = {
+	NOPAL_DELIVERY, NOPAL_ORDER, NOPAL_DUPLICATES, NOPAL_INTEGRITY,
+	NOPAL_OUTCOME,	NOPAL_PACE,  NOPAL_BUFFER,
+};
+enum {
+	PROMISE_OF_CHANNEL =
+		sizeof(promise_of_channel) / sizeof(*promise_of_channel),
+};
+
+/* ------------------------------------------------------------------ conditions */
+
+static bool promise_answered(const struct nopal_composed_layer *layer,
+			     const char *roles)
+{
+	for (size_t i = 0; i < layer->count; i++)
+		if (nopal__answers(layer->members[i].microprotocol, roles))
+			return true;
+	return false;
+}
+
+const struct nopal_parameter *
+nopal__promise_parameter(const struct nopal_microprotocol *one,
+			 const char *name, size_t length)
+{
+	const struct nopal_parameter *table = one->parameters;
+
+	for (; table && table->name; table++)
+		if (strlen(table->name) == length &&
+		    memcmp(table->name, name, length) == 0)
+			return table;
+	return NULL;
+}
+
+/* "name" or "name=value", after a `!` or not. */
+static bool promise_when(const struct nopal_member *member, const char *when)
+{
+	bool wanted = *when != '!';
+	const char *name = wanted ? when : when + 1;
+	const char *equals = strchr(name, '=');
+	size_t length = equals ? (size_t)(equals - name) : strlen(name);
+	const struct nopal_parameter *parameter =
+		nopal__promise_parameter(member->microprotocol, name, length);
+	struct nopal_quantity quantity = { 0 };
+	int64_t value;
+
+	if (!parameter)
+		return false; /* descriptor.c refuses such a row */
+	value = nopal__parameter_get(member->parameters, parameter);
+	if (!equals)
+		return (value != 0) == wanted;
+	nopal__quantity_read(equals + 1, parameter->unit, parameter->choices,
+			     parameter->name, &quantity, NULL);
+	return (value == quantity.value) == wanted;
+}
+
+static bool promise_acts(const struct nopal_promise_walk *walk,
+			 const struct nopal_composed_layer *layer,
+			 const struct nopal_member *member,
+			 const struct nopal_promise *row)
+{
+	const struct nopal_service *service = &walk->service;
+
+	if (row->of && !nopal__words_meet(row->of, walk->names, '|'))
+		return false;
+	if (row->where_has &&
+	    !nopal_promises(service, row->where, row->where_has))
+		return false;
+	if (row->unless_has &&
+	    nopal_promises(service, row->unless, row->unless_has))
+		return false;
+	if (row->with && !promise_answered(layer, row->with))
+		return false;
+	if (row->without && promise_answered(layer, row->without))
+		return false;
+	return !row->when || promise_when(member, row->when);
+}
+
+/* -------------------------------------------------------------------- the walk */
+
+static void promise_set(struct nopal_guarantee *one, unsigned value, int part,
+			const struct nopal_promise *row)
+{
+	if (one->value == value)
+		return;
+	one->value = value;
+	one->part = part;
+	one->row = row;
+}
+
+/* Nothing has been missed only where all arrives. */
+static void promise_follow(struct nopal_service *service)
+{
+	const struct nopal_guarantee *delivery =
+		&service->quality[NOPAL_DELIVERY];
+	struct nopal_guarantee *order = &service->quality[NOPAL_ORDER];
+
+	if (delivery->value != NOPAL_ALL)
+		promise_set(order, order->value & ~(unsigned)NOPAL_GAPLESS,
+			    delivery->part, delivery->row);
+}
+
+static void promise_row(struct nopal_promise_walk *walk, size_t layer,
+			size_t member, const struct nopal_promise *row)
+{
+	const struct nopal_composed_layer *composed =
+		&walk->composition->layers[layer];
+	struct nopal_guarantee *one = &walk->service.quality[row->quality];
+	int part = (int)(composed->first_part + member);
+
+	if (!promise_acts(walk, composed, &composed->members[member], row))
+		return;
+	if (walk->visit)
+		walk->visit(walk, layer, member, row);
+	if (row->act == NOPAL_GIVES)
+		promise_set(one, one->value | row->value, part, row);
+	else if (row->act == NOPAL_LOWERS)
+		promise_set(one, one->value & row->value, part, row);
+}
+
+static void promise_stage(struct nopal_promise_walk *walk, size_t layer,
+			  enum nopal_stage stage, enum nopal_act act)
+{
+	const struct nopal_composed_layer *composed =
+		&walk->composition->layers[layer];
+
+	for (size_t i = 0; i < composed->count; i++) {
+		const struct nopal_promise *row =
+			composed->members[i].microprotocol->promises;
+
+		for (; row && row->because; row++)
+			if (row->stage == stage && row->act == act)
+				promise_row(walk, layer, i, row);
+	}
+	promise_follow(&walk->service);
+}
+
+static void promise_stages(struct nopal_promise_walk *walk, size_t layer,
+			   unsigned from, unsigned end)
+{
+	for (unsigned stage = from; stage < end; stage++) {
+		enum nopal_stage at = (enum nopal_stage)stage;
+
+		promise_stage(walk, layer, at, NOPAL_REQUIRES);
+		promise_stage(walk, layer, at, NOPAL_GIVES);
+		promise_stage(walk, layer, at, NOPAL_LOWERS);
+	}
+}
+
+static void promise_begin(struct nopal_service *service)
+{
+	for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
+		service->quality[i] = (struct nopal_guarantee){
+			.value = promise_network[i],
+			.part = -1,
+		};
+}
+
+/* The worse of a destination's session and the bare channel. */
+static void promise_channel(struct nopal_promise_walk *walk)
+{
+	struct nopal_promise_walk raw = {
+		.composition = walk->composition,
+		.names = walk->names,
+	};
+
+	promise_begin(&raw.service);
+	promise_stages(&raw, walk->composition->layer_count - 1,
+		       NOPAL_SEAL_STAGE, NOPAL_SEAL_STAGE + 1);
+	for (size_t i = 0; i < PROMISE_OF_CHANNEL; i++) {
+		struct nopal_guarantee *one =
+			&walk->service.quality[promise_of_channel[i]];
+		const struct nopal_guarantee *other =
+			&raw.service.quality[promise_of_channel[i]];
+
+		promise_set(one, one->value & other->value, other->part,
+			    other->row);
+	}
+}
+
+static void promise_layer(struct nopal_promise_walk *walk, size_t layer)
+{
+	const struct nopal_composed_layer *composed =
+		&walk->composition->layers[layer];
+
+	if (layer + 1 < walk->composition->layer_count &&
+	    composed[1].multiplicity == NOPAL_PER_DESTINATION &&
+	    promise_answered(composed, "channel"))
+		promise_channel(walk);
+	for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
+		walk->service.quality[i].below = walk->service.quality[i].value;
+	promise_stages(walk, layer, 0, NOPAL_STAGES);
+}
+
+void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until)
+{
+	promise_begin(&walk->service);
+	for (size_t l = walk->composition->layer_count; l-- > until;)
+		promise_layer(walk, l);
+}
+
+/* --------------------------------------------------------------------- of plans */
+
+void nopal_plan_service(const struct nopal_plan *plan, unsigned layer,
+			const char *names, struct nopal_service *ret_service)
+{
+	struct nopal_promise_walk walk = {
+		.composition = plan->composition,
+		.names = names,
+	};
+
+	nopal__promise_walk(&walk, layer);
+	*ret_service = walk.service;
+}
+
+unsigned nopal_plan_layers(const struct nopal_plan *plan)
+{
+	return plan->layer_count;
+}
+
+const char *nopal_plan_layer_name(const struct nopal_plan *plan, unsigned layer)
+{
+	return layer < plan->layer_count ? plan->layers[layer].name
+					 : "the network";
+}
