@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "compose.h"
 #include "seal.h"
 #include "session.h"
 
@@ -28,21 +29,43 @@ static struct nopal_own_calls *own_calls(struct nopal_core *core)
 	return core->awake->own;
 }
 
-/* Handlers bound at run time run after the declared ones. */
-static int calls_append(struct nopal_core *core, struct nopal_calls *calls,
-			struct nopal_call call)
+static int calls_insert(struct nopal_core *core, struct nopal_calls *calls,
+			uint32_t at, struct nopal_call call)
 {
 	struct nopal_call *grown = nopal_alloc(
 		&core->session, (calls->count + 1) * sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
-	if (calls->count)
-		memcpy(grown, calls->call, calls->count * sizeof(*grown));
-	grown[calls->count] = call;
+	if (at)
+		memcpy(grown, calls->call, at * sizeof(*grown));
+	grown[at] = call;
+	if (at < calls->count)
+		memcpy(grown + at + 1, calls->call + at,
+		       (calls->count - at) * sizeof(*grown));
 	calls->call = grown;
 	calls->count++;
 	return 0;
+}
+
+/* Behind all others, but before the first handler that `before` names.  Negative:
+ * one that `after` names runs later than that. */
+static int64_t calls_place(const struct nopal_calls *calls,
+			   const struct nopal_binding *binding)
+{
+	uint32_t at = calls->count, first = 0;
+
+	for (uint32_t i = calls->count; i-- > 0;) {
+		const struct nopal_microprotocol *one =
+			calls->call[i].part->microprotocol;
+
+		if (binding->before && nopal__answers(one, binding->before))
+			at = i;
+		if (binding->after && nopal__answers(one, binding->after) &&
+		    i >= first)
+			first = i + 1;
+	}
+	return first <= at ? (int64_t)at : -EINVAL;
 }
 
 static bool same_handler(const union nopal_handler *a,
@@ -94,6 +117,7 @@ int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_own_calls *own = own_calls(core);
+	struct nopal_calls *calls = own ? own->calls[binding->event] : NULL;
 	struct nopal_call call = { .run = binding->run };
 
 	call.part = own ? part_with(core, part, binding->argument) : NULL;
@@ -102,7 +126,13 @@ int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
 		if (nopal__kind_wanted(core->layer->plan, part, binding->kinds,
 				       code) &&
-		    calls_append(core, &own->calls[binding->event][code],
+		    calls_place(&calls[code], binding) < 0)
+			return -EINVAL;
+	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
+		if (nopal__kind_wanted(core->layer->plan, part, binding->kinds,
+				       code) &&
+		    calls_insert(core, &calls[code],
+				 (uint32_t)calls_place(&calls[code], binding),
 				 call) < 0)
 			return -ENOMEM;
 	return 0;
@@ -181,14 +211,15 @@ int nopal_bind_custom(struct nopal_session *session,
 {
 	struct nopal_core *core = nopal__core(session);
 	struct nopal_call call = { .run.custom = handler };
+	struct nopal_calls *calls;
 
 	if (!nopal__custom_calls(core, event))
 		return -ENOENT;
 	call.part = part_with(core, part, argument);
 	if (!call.part)
 		return -ENOMEM;
-	return calls_append(
-		core, &core->awake->own->custom[event - NOPAL_CUSTOM], call);
+	calls = &core->awake->own->custom[event - NOPAL_CUSTOM];
+	return calls_insert(core, calls, calls->count, call);
 }
 
 /* ----------------------------------------------------- barriers on any item */

@@ -204,19 +204,14 @@ static const char *compose_stands_on(const struct nopal_config *config,
 {
 	const struct nopal_config_layer *layer = &config->layers[index];
 
+	if (index + 1 == config->layer_count)
+		return "network";
 	if (layer[1].multiplicity == NOPAL_PER_DESTINATION)
 		return "layer_below|destinations";
 	if (layer[1].multiplicity == NOPAL_SHARED_LAYER ||
 	    layer->multiplicity == NOPAL_PER_STREAM)
 		return "layer_below|flow";
 	return "layer_below";
-}
-
-static void compose_place(struct nopal_composition *composition)
-{
-	for (size_t i = 0; i + 1 < composition->layer_count; i++)
-		composition->layers[i].stands_on =
-			compose_stands_on(composition->config, i);
 }
 
 static void compose_layer(struct nopal_composed_layer *layer,
@@ -228,6 +223,7 @@ static void compose_layer(struct nopal_composed_layer *layer,
 	layer->name = nopal__copy(from->name);
 	layer->multiplicity = from->multiplicity;
 	layer->place = from->place;
+	layer->stands_on = compose_stands_on(config, index);
 	compose_members(layer, from, problems);
 	nopal__relations_complete(layer, config->requires_auto, problems);
 	nopal__relations_check(layer, problems);
@@ -236,6 +232,9 @@ static void compose_layer(struct nopal_composed_layer *layer,
 	nopal__cycles_check(layer, problems);
 	nopal__order_check(layer, problems);
 	compose_validate(layer, from, problems);
+	for (size_t i = 0; i < layer->count; i++)
+		nopal__spelling_warn(layer->members[i].microprotocol,
+				     layer->members[i].place, problems);
 	if (problems->errors == config->errors_before)
 		nopal__usage_warn(layer, problems);
 }
@@ -264,7 +263,6 @@ struct nopal_composition *nopal__compose(struct nopal_config *config,
 	composition->layers = nopal__zeroed(config->layer_count,
 					    sizeof(*composition->layers));
 	composition->layer_count = config->layer_count;
-	compose_place(composition);
 	for (size_t i = 0; i < config->layer_count; i++) {
 		compose_layer(&composition->layers[i], config, i, problems);
 		composition->layers[i].first_part = parts;
@@ -276,6 +274,8 @@ struct nopal_composition *nopal__compose(struct nopal_config *config,
 				   "begin with `transport_driver {}`; `nopal "
 				   "list microprotocols` shows them all",
 				   "the config names no microprotocol");
+	if (problems->errors == config->errors_before)
+		nopal__promise_check(composition, problems);
 	if (problems->errors == config->errors_before) {
 		compose_seal(composition);
 		return composition;

@@ -101,11 +101,9 @@ struct nopal_promise_walk {
 };
 /* Fills `service` with that of the layer `until`. */
 void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until);
-/* The microprotocol's parameter of this name; NULL: it has none. */
-const struct nopal_parameter *
-nopal__promise_parameter(const struct nopal_microprotocol *one,
-			 const char *name, size_t length);
-
+/* Does all arrive that this layer stands on, whatever properties messages have? */
+bool nopal__promise_stands_on_all(const struct nopal_composition *composition,
+				  size_t layer);
 /* Sets the plan's limit of messages; `wanted`: what the config says, or 0. */
 void nopal__limit_messages(struct nopal_plan *plan, uint64_t wanted);
 
@@ -127,5 +125,14 @@ nopal__parameter_address(const void *parameters,
 			 const struct nopal_parameter *parameter);
 int64_t nopal__parameter_get(const void *parameters,
 			     const struct nopal_parameter *parameter);
+/* The microprotocol's parameter whose name is the `length` bytes at `name`; NULL: it
+ * has none. */
+const struct nopal_parameter *
+nopal__parameter_find(const struct nopal_microprotocol *one, const char *name,
+		      size_t length);
+/* Does a condition on parameters hold: "name" (it is not 0), "name=value", either
+ * behind a `!` for the opposite?  NULL: there is none, and it does. */
+bool nopal__parameter_holds(const struct nopal_microprotocol *one,
+			    const void *parameters, const char *when);
 
 #endif

@@ -65,10 +65,24 @@ void nopal__cycles_check(const struct nopal_composed_layer *layer,
 void nopal__order_check(const struct nopal_composed_layer *layer,
 			struct nopal_problems *problems);
 
+/* ------------------------------------------------------------- spelling.c */
+
+/* Roles and names that a microprotocol speaks of (before, after, excludes, with,
+ * without), and that nothing known has: a warning for each. */
+void nopal__spelling_warn(const struct nopal_microprotocol *one,
+			  struct nopal_place place,
+			  struct nopal_problems *problems);
+
 /* ------------------------------------------------------------- canonical.c */
 
 /* Caller frees. */
 char *nopal__canonical(const struct nopal_composition *composition);
+
+/* --------------------------------------------------------- promise_check.c */
+
+/* Of a whole composition whose layers are sound. */
+void nopal__promise_check(const struct nopal_composition *composition,
+			  struct nopal_problems *problems);
 
 /* --------------------------------------------------------------- compose.c */
 

@@ -431,6 +431,16 @@ static bool config_is_cycle(const struct nopal__reader *reader,
 	return cycle || reader->depth == NOPAL_EXTENDS_DEPTH;
 }
 
+/* What was said of the config that is extended need not hold of this one. */
+static void config_describe(struct nopal_config *config, const char *path)
+{
+	char *name = nopal__config_name(path);
+
+	free(config->description);
+	config->description = nopal__printed("derived from `%s`", name);
+	free(name);
+}
+
 static void config_extend(const struct config_file *file)
 {
 	struct nopal__reader *reader = file->reader;
@@ -448,8 +458,10 @@ static void config_extend(const struct config_file *file)
 					place);
 		path = name ? nopal__config_find(name, place, reader->problems)
 			    : NULL;
-		if (path)
+		if (path) {
 			config_read_file(reader, path, place);
+			config_describe(reader->config, path);
+		}
 		free(path);
 	}
 }

@@ -317,6 +317,59 @@ static void descriptor_offer(const struct descriptor_check *check)
 			"lacks a function, or is of no or too many bytes");
 }
 
+/* ------------------------------------------------------------------ promises */
+
+static void descriptor_condition(const struct descriptor_check *check,
+				 const struct nopal_promise *row)
+{
+	const char *name = row->when + (*row->when == '!');
+	size_t length = strcspn(name, "=");
+	const struct nopal_parameter *parameter =
+		nopal__parameter_find(check->microprotocol, name, length);
+	struct nopal_quantity quantity;
+	struct nopal_problems found;
+
+	nopal_problems_init(&found);
+	if (!parameter ||
+	    (name[length] &&
+	     !nopal__quantity_read(name + length + 1, parameter->unit,
+				   parameter->choices, name, &quantity,
+				   &found)))
+		descriptor_say(check,
+			       "name a parameter of its own, or one and "
+			       "its value",
+			       "promise", row->when, "is no condition");
+	nopal_problems_fini(&found);
+}
+
+static void descriptor_promise(const struct descriptor_check *check,
+			       const struct nopal_promise *row)
+{
+	if ((int)row->quality < 0 || row->quality >= NOPAL_QUALITIES ||
+	    (int)row->stage < 0 || row->stage >= NOPAL_STAGES ||
+	    (int)row->act < 0 || row->act > NOPAL_REQUIRES)
+		descriptor_say(check, "see promise.h", "promise", row->because,
+			       "is of no known quality, stage or act");
+	else if (row->act != NOPAL_LOWERS && !row->value)
+		descriptor_say(check, "set .value", "promise", row->because,
+			       "gives nothing");
+	if (row->when)
+		descriptor_condition(check, row);
+	if (row->bound &&
+	    !nopal__parameter_find(check->microprotocol, row->bound,
+				   strlen(row->bound)))
+		descriptor_say(check, "name a parameter of its own", "promise",
+			       row->bound, "is no parameter");
+}
+
+static void descriptor_promises(const struct descriptor_check *check)
+{
+	const struct nopal_promise *row = check->microprotocol->promises;
+
+	for (; row && row->because; row++)
+		descriptor_promise(check, row);
+}
+
 static void descriptor_timers(const struct descriptor_check *check)
 {
 	const struct nopal_timer *timer = check->microprotocol->timers;
@@ -345,6 +398,7 @@ bool nopal__descriptor_check(const struct nopal_microprotocol *microprotocol,
 	descriptor_raises(&check);
 	descriptor_relations(&check, microprotocol->needs);
 	descriptor_relations(&check, microprotocol->excludes);
+	descriptor_promises(&check);
 	descriptor_timers(&check);
 	descriptor_offer(&check);
 	return problems->errors == errors;

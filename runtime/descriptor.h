@@ -314,6 +314,9 @@ struct nopal_microprotocol {
 	bool whole;
 
 	const struct nopal_role *provides;
+	/* (optional) Roles, joined by '|', for which `requires = auto` adds this
+	 * microprotocol: one of the registry for each role. */
+	const char *standard;
 	const struct nopal_relation *needs;
 	const struct nopal_relation *excludes;
 	/* (optional) What it guarantees, and what it weakens: promise.h. */

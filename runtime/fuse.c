@@ -434,12 +434,27 @@ static void write_tail(struct nopal_text *out, const struct nopal_plan *plan)
 		      (unsigned long long)nopal__plan_shape(plan));
 }
 
+/* A unit has one constant for each part, and none for its copies. */
+static bool has_arguments(const struct nopal_plan *plan,
+			  struct nopal_problems *problems)
+{
+	if (plan->argued_count)
+		nopal_problems_add(
+			problems, plan->name, 0, "leave it interpreted",
+			"a handler of `%s` is bound with an argument, "
+			"which a fused unit cannot hold",
+			plan->argued[0]->microprotocol->name);
+	return plan->argued_count != 0;
+}
+
 int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources,
 		    FILE *out, struct nopal_problems *problems)
 {
 	struct nopal_text text = { 0 };
 	int failed;
 
+	if (has_arguments(plan, problems))
+		return -1;
 	write_head(&text, plan);
 	failed = write_sources(&text, plan, sources, problems);
 	write_shape(&text, plan);

@@ -244,7 +244,9 @@ void nopal_timer_stop(struct nopal_session *session,
 bool nopal_timer_running(struct nopal_session *session,
 			 const struct nopal_part *part, unsigned which);
 
-/* Bind and unbind at run time.  A raise in progress keeps its handlers. */
+/* Bind and unbind at run time.  A raise in progress keeps its handlers.  The handler
+ * runs after all that were bound, or right before those that `before` names.
+ * -EINVAL: one that `after` names runs later than that.  -ENOMEM. */
 int nopal_bind(struct nopal_session *session, const struct nopal_part *part,
 	       const struct nopal_binding *binding);
 void nopal_unbind(struct nopal_session *session, const struct nopal_part *part,

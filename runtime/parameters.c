@@ -34,6 +34,43 @@ int64_t nopal__parameter_get(const void *parameters,
 	return value;
 }
 
+const struct nopal_parameter *
+nopal__parameter_find(const struct nopal_microprotocol *one, const char *name,
+		      size_t length)
+{
+	const struct nopal_parameter *table = one->parameters;
+
+	for (; table && table->name; table++)
+		if (strlen(table->name) == length &&
+		    memcmp(table->name, name, length) == 0)
+			return table;
+	return NULL;
+}
+
+bool nopal__parameter_holds(const struct nopal_microprotocol *one,
+			    const void *parameters, const char *when)
+{
+	bool wanted = !when || *when != '!';
+	const char *name = wanted ? when : when + 1;
+	const char *equals = when ? strchr(name, '=') : NULL;
+	const struct nopal_parameter *parameter;
+	struct nopal_quantity quantity = { 0 };
+	int64_t value;
+
+	if (!when)
+		return true;
+	parameter = nopal__parameter_find(
+		one, name, equals ? (size_t)(equals - name) : strlen(name));
+	if (!parameter)
+		return false; /* descriptor.c refuses such a condition */
+	value = nopal__parameter_get(parameters, parameter);
+	if (!equals)
+		return (value != 0) == wanted;
+	nopal__quantity_read(equals + 1, parameter->unit, parameter->choices,
+			     parameter->name, &quantity, NULL);
+	return (value == quantity.value) == wanted;
+}
+
 struct nopal_address
 nopal__parameter_address(const void *parameters,
 			 const struct nopal_parameter *parameter)

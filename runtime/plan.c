@@ -173,27 +173,6 @@ static void seal_budget(struct nopal_plan *plan,
 		plan->budget.hold_ns = BUDGET_HOLD_NS;
 }
 
-/* What would be left out without a word must not seem to be there. */
-static void seal_above(const struct nopal_composition *composition,
-		       struct nopal_problems *problems)
-{
-	for (size_t l = 0; l + 1 < composition->layer_count; l++) {
-		const struct nopal_composed_layer *layer =
-			&composition->layers[l];
-
-		for (size_t m = 0; m < layer->count; m++)
-			if (layer->members[m].microprotocol->seal)
-				nopal_problems_add(
-					problems, layer->members[m].place.file,
-					layer->members[m].place.line,
-					"move it into the lowest layer",
-					"%s seals datagrams, and layer `%s` "
-					"sends none",
-					layer->members[m].microprotocol->name,
-					layer->name);
-	}
-}
-
 static void seal_stages(struct nopal_plan *plan)
 {
 	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
@@ -271,7 +250,6 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	plan->description = text_copy(composition->config->description);
 	plan->canonical = text_copy(composition->canonical);
 	plan->fingerprint = composition->fingerprint;
-	seal_above(composition, problems);
 	seal_parts(plan, composition);
 	seal_multiplicity(plan, composition);
 	seal_stages(plan);
@@ -287,6 +265,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		nopal__seal_layer(plan, &plan->layers[l],
 				  &composition->layers[l]);
+	nopal__seal_facts(plan);
 	nopal__limit_messages(plan, composition->config->message_limit_bytes);
 	seal_budget(plan, &composition->config->budget);
 	for (uint32_t l = 0; l < plan->layer_count; l++)
@@ -346,6 +325,9 @@ void nopal_plan_unref(struct nopal_plan *plan)
 		free(plan->layers[l].timers);
 		free(plan->layers[l].fresh);
 	}
+	for (uint32_t i = 0; i < plan->argued_count; i++)
+		free(plan->argued[i]);
+	free(plan->argued);
 	free(plan->layers);
 	free(plan->parts);
 	free(plan->fields);

@@ -137,7 +137,10 @@ struct nopal_plan {
 	uint32_t layer_count, part_count;
 	struct nopal_layer *layers;
 	struct nopal_part *parts; /* top layer's first, in the config's order */
-	uint32_t slot_count;	  /* attributes; slot 0 is the absent one */
+	/* Copies of parts, each with the argument of a binding. */
+	struct nopal_part **argued;
+	uint32_t argued_count;
+	uint32_t slot_count; /* attributes; slot 0 is the absent one */
 	const char *slot_name[NOPAL_SLOT_ROOM];
 	uint64_t properties; /* slots that applications set, a bit each */
 	uint8_t serial_of[NOPAL_SLOT_ROOM]; /* reference index + 1, or 0 */

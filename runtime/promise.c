@@ -10,12 +10,11 @@
  */
 #include "promise.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "compose.h"
 #include "plan.h"
 #include "text.h"
-#include "units.h"
 
 /* What the network offers; a datagram of ours says which composition it is of. */
 static const unsigned promise_network[NOPAL_QUALITIES] = {
@@ -47,41 +46,6 @@ static bool promise_answered(const struct nopal_composed_layer *layer,
 	return false;
 }
 
-const struct nopal_parameter *
-nopal__promise_parameter(const struct nopal_microprotocol *one,
-			 const char *name, size_t length)
-{
-	const struct nopal_parameter *table = one->parameters;
-
-	for (; table && table->name; table++)
-		if (strlen(table->name) == length &&
-		    memcmp(table->name, name, length) == 0)
-			return table;
-	return NULL;
-}
-
-/* "name" or "name=value", after a `!` or not. */
-static bool promise_when(const struct nopal_member *member, const char *when)
-{
-	bool wanted = *when != '!';
-	const char *name = wanted ? when : when + 1;
-	const char *equals = strchr(name, '=');
-	size_t length = equals ? (size_t)(equals - name) : strlen(name);
-	const struct nopal_parameter *parameter =
-		nopal__promise_parameter(member->microprotocol, name, length);
-	struct nopal_quantity quantity = { 0 };
-	int64_t value;
-
-	if (!parameter)
-		return false; /* descriptor.c refuses such a row */
-	value = nopal__parameter_get(member->parameters, parameter);
-	if (!equals)
-		return (value != 0) == wanted;
-	nopal__quantity_read(equals + 1, parameter->unit, parameter->choices,
-			     parameter->name, &quantity, NULL);
-	return (value == quantity.value) == wanted;
-}
-
 static bool promise_acts(const struct nopal_promise_walk *walk,
 			 const struct nopal_composed_layer *layer,
 			 const struct nopal_member *member,
@@ -101,7 +65,8 @@ static bool promise_acts(const struct nopal_promise_walk *walk,
 		return false;
 	if (row->without && promise_answered(layer, row->without))
 		return false;
-	return !row->when || promise_when(member, row->when);
+	return nopal__parameter_holds(member->microprotocol, member->parameters,
+				      row->when);
 }
 
 /* -------------------------------------------------------------------- the walk */
@@ -225,6 +190,36 @@ void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until)
 	promise_begin(&walk->service);
 	for (size_t l = walk->composition->layer_count; l-- > until;)
 		promise_layer(walk, l);
+}
+
+/* With every property that a row is about, all such rows act: the worst case. */
+static void promise_names(const struct nopal_composition *composition,
+			  struct nopal_text *names)
+{
+	for (size_t l = 0; l < composition->layer_count; l++)
+		for (size_t m = 0; m < composition->layers[l].count; m++) {
+			const struct nopal_promise *row =
+				composition->layers[l]
+					.members[m]
+					.microprotocol->promises;
+
+			for (; row && row->because; row++)
+				if (row->of)
+					nopal__append(names, "%s|", row->of);
+		}
+}
+
+bool nopal__promise_stands_on_all(const struct nopal_composition *composition,
+				  size_t layer)
+{
+	struct nopal_promise_walk walk = { .composition = composition };
+	struct nopal_text names = { 0 };
+
+	promise_names(composition, &names);
+	walk.names = names.text;
+	nopal__promise_walk(&walk, layer);
+	free(names.text);
+	return walk.service.quality[NOPAL_DELIVERY].below == NOPAL_ALL;
 }
 
 /* --------------------------------------------------------------------- of plans */

@@ -146,6 +146,40 @@ struct nopal_promise {
 	const char *because; /* (required) for people; NULL ends the table */
 };
 
+/* A table of rows, for a descriptor. */
+#define NOPAL_PROMISES(...)                                                    \
+	((const struct nopal_promise[]){ __VA_ARGS__, { 0 } })
+
+/* Rows that several microprotocols declare alike. */
+#define NOPAL_CONGESTION_CONTROLLED                                            \
+	{                                                                      \
+		NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_NETWORK_PACE,    \
+			.because = "losses, marks or delays of the network "   \
+				   "set the rate"                              \
+	}
+#define NOPAL_FLOW_CONTROLLED                                                  \
+	{                                                                      \
+		NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,       \
+			.because = "the receiver says how much may come"       \
+	}
+#define NOPAL_NUMBERS_ONCE                                                     \
+	{ NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE_A_SESSION,   \
+	  .because = "each number is let in once" },                           \
+	{                                                                      \
+		NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE,       \
+			.where = NOPAL_OPENING, .where_has = NOPAL_PROVEN,     \
+			.because = "each number is let in once, and nobody "   \
+				   "opens an old "                             \
+				   "session again"                             \
+	}
+#define NOPAL_NAMELESS_FORMAT                                                  \
+	{                                                                      \
+		NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_LOWERS,              \
+			NOPAL_PROVEN | NOPAL_KNOWN,                            \
+			.because = "the format has no place for the name of "  \
+				   "a composition"                             \
+	}
+
 /* -------------------------------------------------------- what a plan promises */
 
 /* One quality of a layer's service. */
@@ -184,5 +218,6 @@ static inline bool nopal_promises(const struct nopal_service *service,
 const char *nopal_quality_name(enum nopal_quality quality);
 const char *nopal_quality_word(enum nopal_quality quality, unsigned value);
 const char *nopal_quality_meaning(enum nopal_quality quality, unsigned value);
+const char *nopal_stage_name(enum nopal_stage stage);
 
 #endif

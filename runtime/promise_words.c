@@ -156,3 +156,16 @@ const char *nopal_quality_meaning(enum nopal_quality quality, unsigned value)
 {
 	return words_of(quality, value)->meaning;
 }
+
+const char *nopal_stage_name(enum nopal_stage stage)
+{
+	static const char *const names[NOPAL_STAGES] = {
+		[NOPAL_OPENING_STAGE] = "opening", [NOPAL_SEAL_STAGE] = "seal",
+		[NOPAL_RECOVERY] = "recovery",	   [NOPAL_FILTER] = "filter",
+		[NOPAL_REASSEMBLY] = "reassembly", [NOPAL_SENDING] = "sending",
+		[NOPAL_ORDERING] = "ordering",	   [NOPAL_TIMING] = "timing",
+		[NOPAL_GIVING_UP] = "giving up",   [NOPAL_FAN_OUT] = "fan-out",
+	};
+
+	return names[stage];
+}

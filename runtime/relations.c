@@ -4,8 +4,8 @@
  *
  * A need is met by another member that provides the role or has the name.  The
  * layer itself needs one driver and one message_segments.  Where the config says
- * `requires = auto`, the default provider of an open need is added, and theirs
- * in turn, with a warning that says so.
+ * `requires = auto`, the provider that declares itself the standard one of an open
+ * need is added, and those that it needs in turn, with a warning that says so.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,22 +14,6 @@
 #include "composing.h"
 #include "problems.h"
 #include "registry.h"
-
-/* Whom `requires = auto` adds where several provide a role; others: the first
- * by name. */
-static const struct {
-	const char *role, *provider;
-} relations_defaults[] = {
-	{ "message_segments", "resize" },
-	{ "loss_detection", "duplicate_ack" },
-	{ "congestion_policy", "tcp_congestion" },
-	{ "connection", "virtual_circuit" },
-	{ "order", "reliable_fifo" },
-};
-enum {
-	RELATIONS_DEFAULTS =
-		sizeof(relations_defaults) / sizeof(*relations_defaults),
-};
 
 /* What every layer needs; the reasons are what goes wrong otherwise. */
 static const struct nopal_relation relations_of_layer[] = {
@@ -159,25 +143,33 @@ static bool relations_fits(const struct nopal_composed_layer *layer,
 	return true;
 }
 
+/* Is it the one that `requires = auto` adds for this role, or has this name? */
+static bool relations_is_standard(const struct nopal_microprotocol *one,
+				  const char *role, size_t length)
+{
+	return (strlen(one->name) == length &&
+		memcmp(one->name, role, length) == 0) ||
+	       nopal__part_in(one->standard, '|', role, length);
+}
+
+/* The standard provider of the first alternative that has one which fits. */
 static const struct nopal_microprotocol *
 relations_default(const struct nopal_composed_layer *layer,
 		  const char *relation)
 {
-	for (size_t i = 0; i < RELATIONS_DEFAULTS; i++) {
-		const struct nopal_microprotocol *one;
+	const char *word;
+	size_t length;
 
-		if (!nopal__word_in(relation, '|', relations_defaults[i].role))
-			continue;
-		one = nopal_registry_find(relations_defaults[i].provider);
-		if (one && relations_fits(layer, one))
-			return one;
-	}
-	for (size_t i = 0; i < nopal_registry_count(); i++) {
-		const struct nopal_microprotocol *one = nopal_registry_at(i);
+	while (relation &&
+	       (length = nopal__next_word(&relation, '|', &word)) > 0)
+		for (size_t i = 0; i < nopal_registry_count(); i++) {
+			const struct nopal_microprotocol *one =
+				nopal_registry_at(i);
 
-		if (nopal__answers(one, relation) && relations_fits(layer, one))
-			return one;
-	}
+			if (relations_is_standard(one, word, length) &&
+			    relations_fits(layer, one))
+				return one;
+		}
 	return NULL;
 }
 
@@ -260,6 +252,8 @@ static const char *relations_place(const char *role)
 		       "or right above one that is `shared`";
 	if (strcmp(role, "layer_below") == 0)
 		return "put it into a layer that is not the lowest";
+	if (strcmp(role, "network") == 0)
+		return "move it into the lowest layer";
 	return "nothing known provides it: is a `plugin` missing?";
 }
 
@@ -320,18 +314,6 @@ static void relations_exclusion(const struct nopal_member *one,
 	free(lift);
 }
 
-static bool relations_lifted(const struct nopal_member *one,
-			     const struct nopal_relation *relation)
-{
-	const struct nopal_parameter *table = one->microprotocol->parameters;
-
-	for (; relation->unless && table && table->name; table++) {
-		if (strcmp(table->name, relation->unless) == 0)
-			return nopal__parameter_get(one->parameters, table);
-	}
-	return false;
-}
-
 /* The exclusion of `other` by `one` that its parameters do not lift. */
 static const struct nopal_relation *
 relations_stands(const struct nopal_member *one,
@@ -341,7 +323,10 @@ relations_stands(const struct nopal_member *one,
 
 	for (; relation && relation->role; relation++) {
 		if (nopal__answers(other->microprotocol, relation->role) &&
-		    !relations_lifted(one, relation))
+		    !(relation->unless &&
+		      nopal__parameter_holds(one->microprotocol,
+					     one->parameters,
+					     relation->unless)))
 			return relation;
 	}
 	return NULL;

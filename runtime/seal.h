@@ -18,6 +18,8 @@ struct nopal_composed_layer;
 void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 		       const struct nopal_composed_layer *composed);
 /* A session begins as a copy of it. */
+/* What follows for each layer from the service that it stands on. */
+void nopal__seal_facts(struct nopal_plan *plan);
 void nopal__seal_fresh(const struct nopal_plan *plan,
 		       struct nopal_layer *layer);
 /* Attribute slots, kinds and headers.  Negative: problems were added. */

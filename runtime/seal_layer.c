@@ -9,6 +9,7 @@
 #include "compose.h"
 #include "seal.h"
 #include "session.h"
+#include "text.h"
 
 enum {
 	ALIGNMENT = 16,
@@ -120,7 +121,29 @@ static void seal_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
 
 /* ------------------------------------------------------------------- calls */
 
-static uint32_t calls_of_kind(const struct nopal_plan *plan,
+/* The part that a binding's handler sees: with an argument, a copy that has it. */
+static const struct nopal_part *seal_argued(struct nopal_plan *plan,
+					    const struct nopal_part *part,
+					    const void *argument)
+{
+	struct nopal_part *copy;
+
+	if (!argument)
+		return part;
+	for (uint32_t i = 0; i < plan->argued_count; i++)
+		if (plan->argued[i]->index == part->index &&
+		    plan->argued[i]->argument == argument)
+			return plan->argued[i];
+	plan->argued = nopal__one_more(plan->argued, plan->argued_count,
+				       sizeof(*plan->argued));
+	copy = nopal__zeroed(1, sizeof(*copy));
+	*copy = *part;
+	copy->argument = argument;
+	plan->argued[plan->argued_count++] = copy;
+	return copy;
+}
+
+static uint32_t calls_of_kind(struct nopal_plan *plan,
 			      const struct nopal_layer *layer,
 			      const struct nopal_ordered *order, size_t count,
 			      uint8_t code, struct nopal_call *ret_calls)
@@ -134,14 +157,16 @@ static uint32_t calls_of_kind(const struct nopal_plan *plan,
 			&part->microprotocol->bindings[order[i].binding];
 
 		if (nopal__kind_wanted(plan, part, binding->kinds, code))
-			ret_calls[made++] =
-				(struct nopal_call){ binding->run, part };
+			ret_calls[made++] = (struct nopal_call){
+				binding->run,
+				seal_argued(plan, part, binding->argument),
+			};
 	}
 	return made;
 }
 
 /* Calls are stored behind one another; the table points into the store. */
-static void seal_event(const struct nopal_plan *plan, struct nopal_layer *layer,
+static void seal_event(struct nopal_plan *plan, struct nopal_layer *layer,
 		       const struct nopal_composed_layer *composed,
 		       unsigned event, uint32_t *used, uint32_t *room)
 {
@@ -168,7 +193,7 @@ static void seal_event(const struct nopal_plan *plan, struct nopal_layer *layer,
 	}
 }
 
-static void seal_calls(const struct nopal_plan *plan, struct nopal_layer *layer,
+static void seal_calls(struct nopal_plan *plan, struct nopal_layer *layer,
 		       const struct nopal_composed_layer *composed)
 {
 	uint32_t used = 0, room = HANDLER_ROOM;
@@ -245,47 +270,28 @@ void nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 
 /* ---------------------------------------------------------------- the layer */
 
-/* Does the layer pass over what it gives up? */
-static bool gives_up(const struct nopal_layer *layer,
-		     const struct nopal_part *parts)
-{
-	for (uint32_t p = 0; p < layer->part_count; p++) {
-		const char *const *raises = parts[p].microprotocol->raises;
-
-		for (; raises && *raises; raises++)
-			if (strcmp(*raises, "PEER_GAVE_UP") == 0)
-				return true;
-	}
-	return false;
-}
-
-/* What stands on a flow that sends all again gets all: what is missing there is
- * still needed, too, however long it takes. */
-static void seal_need(struct nopal_plan *plan, const struct nopal_layer *flow)
-{
-	static const char need[] = "reliability_unmet";
-	uint32_t below = shared_find(flow, need);
-
-	for (uint32_t l = 0; below < flow->shared_count && l < plan->flow;
-	     l++) {
-		struct nopal_layer *layer = &plan->layers[l];
-		uint32_t i = shared_find(layer, need);
-
-		if (i < layer->shared_count && !layer->shared_initial[i])
-			layer->shared_initial[i] = flow->shared_initial[below];
-	}
-}
-
-static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow,
-		      const struct nopal_part *parts)
+static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
 {
 	/* by this it says that nothing waits to leave it */
 	uint32_t idle = shared_find(flow, "app_limited");
 
 	if (idle < flow->shared_count)
 		plan->flow_idle = idle + 1;
-	if (!gives_up(flow, parts))
-		seal_need(plan, flow);
+}
+
+/* Where all arrives that a layer stands on, an unseen segment there is still needed,
+ * however long it takes: whatever properties a message has, for nobody tells a layer
+ * what one below has given up. */
+void nopal__seal_facts(struct nopal_plan *plan)
+{
+	for (uint32_t l = 0; l + 1 < plan->layer_count; l++) {
+		struct nopal_layer *layer = &plan->layers[l];
+		uint32_t unmet = shared_find(layer, "reliability_unmet");
+
+		if (unmet < layer->shared_count &&
+		    nopal__promise_stands_on_all(plan->composition, l))
+			layer->shared_initial[unmet] = 1;
+	}
 }
 
 static bool is_handled(const struct nopal_layer *layer, enum nopal_event event)
@@ -327,5 +333,5 @@ void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 	seal_ways(layer);
 	seal_states(plan, layer, parts);
 	if (plan->flow && layer->index == plan->flow)
-		seal_flow(plan, layer, parts);
+		seal_flow(plan, layer);
 }

@@ -168,18 +168,6 @@ static void kinds_of_runtime(struct nopal_plan *plan)
 
 /* ----------------------------------------------------------------- headers */
 
-static bool switched_on(const struct nopal_part *part, const char *when)
-{
-	const struct nopal_parameter *parameter =
-		part->microprotocol->parameters;
-
-	for (; when && parameter && parameter->name; parameter++)
-		if (strcmp(parameter->name, when) == 0)
-			return nopal__parameter_get(part->parameters,
-						    parameter) != 0;
-	return true;
-}
-
 /* A property that several parts put on the wire travels once, as wide as the
  * widest. */
 static bool field_is_there(struct nopal_header *header, uint8_t slot,
@@ -230,7 +218,9 @@ static void fields_of_part(struct nopal_plan *plan, uint8_t layer,
 	for (unsigned i = 0; attribute && attribute[i].name; i++)
 		if (attribute[i].wire_bytes &&
 		    !is_packet_number(&attribute[i]) &&
-		    switched_on(part, attribute[i].when) &&
+		    nopal__parameter_holds(part->microprotocol,
+					   part->parameters,
+					   attribute[i].when) &&
 		    (all ||
 		     nopal__kind_wanted(plan, part, attribute[i].kinds, code)))
 			field_add(plan, header, layer, part->attribute[i],

@@ -118,8 +118,8 @@ size_t nopal__next_word(const char **list, char separator,
 	return length;
 }
 
-static bool text_has_word(const char *list, char separator, const char *word,
-			  size_t wanted)
+bool nopal__part_in(const char *list, char separator, const char *word,
+		    size_t wanted)
 {
 	while (list) {
 		const char *one;
@@ -133,7 +133,7 @@ static bool text_has_word(const char *list, char separator, const char *word,
 
 bool nopal__word_in(const char *list, char separator, const char *word)
 {
-	return text_has_word(list, separator, word, strlen(word));
+	return nopal__part_in(list, separator, word, strlen(word));
 }
 
 bool nopal__words_meet(const char *one, const char *other, char separator)
@@ -142,7 +142,7 @@ bool nopal__words_meet(const char *one, const char *other, char separator)
 	size_t length;
 
 	while (one && (length = nopal__next_word(&one, separator, &word)) > 0)
-		if (text_has_word(other, separator, word, length))
+		if (nopal__part_in(other, separator, word, length))
 			return true;
 	return false;
 }

@@ -39,6 +39,9 @@ void nopal__append_part(struct nopal_text *text, const char *start,
 
 /* Is `word` one of the words of `list`, which `separator` divides? */
 bool nopal__word_in(const char *list, char separator, const char *word);
+/* The same of `length` bytes at `word`. */
+bool nopal__part_in(const char *list, char separator, const char *word,
+		    size_t length);
 /* Have two such lists a word in common?  Either may be NULL: then not. */
 bool nopal__words_meet(const char *one, const char *other, char separator);
 /* The next word of such a list: its length, and the list behind it in `*list`

@@ -3,137 +3,23 @@
  * explain.c -- nopal explain: what does this composition promise, and at what
  * price?
  *
- * Promises are told from roles: who provides `reliability` makes messages
- * arrive.  A microprotocol that is not known here is explained as well as any
- * other, if its roles are.
+ * Promises are those of promise.h, computed from the descriptors; a microprotocol
+ * that is not known here is explained as well as any other.
  */
 #include <inttypes.h>
 #include <string.h>
 
-#include "show.h"
+#include "explain_promises.h"
 
 static const struct tool_option explain_options[] = {
+	{ "layers", 0, NULL,
+	  "the promises of each layer, not of the top alone" },
 	TOOL_SET_OPTION,
 	TOOL_JSON_OPTION,
 	{ 0 },
 };
 
-/* The first case whose role is provided speaks; the last has no role. */
-struct explain_case {
-	const char *role; /* NULL: when nothing before applied */
-	const char *answer, *meaning;
-};
-
-struct explain_promise {
-	const char *question;
-	const struct explain_case *cases;
-};
-
-static const struct explain_promise explain_promises[] = {
-	{ "reliable",
-	  (const struct explain_case[]){
-		  { "partial_reliability", "yes, but",
-		    "every message arrives, unless its deadline or its "
-		    "attempts end first" },
-		  { "reliability", "yes",
-		    "every message arrives, or the session says that it gave "
-		    "up" },
-		  { "redundancy", "partly",
-		    "what parity can repair arrives; the rest is lost" },
-		  { NULL, "no", "what the network loses is lost" } } },
-	{ "ordered",
-	  (const struct explain_case[]){
-		  { "reliable_order", "yes", "in the order of sending" },
-		  { "lossy_order", "yes",
-		    "in the order of sending, with gaps" },
-		  { "order", "yes", "in the order of sending" },
-		  { "partial_order", "partly",
-		    "after the messages that a message names" },
-		  { NULL, "no", "as messages arrive" } } },
-	{ "late data",
-	  (const struct explain_case[]){
-		  { "reliable_order", "waited for",
-		    "nothing is delivered before its predecessors" },
-		  { "lossy_order", "dropped",
-		    "what comes after its successors were delivered" },
-		  { NULL, "delivered", "whenever it arrives" } } },
-	{ "duplicates",
-	  (const struct explain_case[]){
-		  { "duplicate_filter", "dropped", "each segment counts once" },
-		  { NULL, "delivered", "whatever the network doubles" } } },
-	{ "congestion control",
-	  (const struct explain_case[]){
-		  { "congestion_policy", "yes", "the network sets the pace" },
-		  { NULL, "no",
-		    "not for shared networks: segments leave as fast as they "
-		    "come" } } },
-	{ "flow control",
-	  (const struct explain_case[]){
-		  { "flow_control", "yes",
-		    "a slow receiver slows its sender down" },
-		  { NULL, "no",
-		    "a slow receiver drops what it has no room for" } } },
-	{ "integrity",
-	  (const struct explain_case[]){
-		  { "integrity", "yes", "damaged datagrams are dropped" },
-		  { NULL, "no", "UDP's own 16-bit checksum alone" } } },
-	{ "confidentiality",
-	  (const struct explain_case[]){
-		  { "confidentiality", "yes",
-		    "nobody on the way reads, forges or repeats a datagram" },
-		  { NULL, "no",
-		    "who sees a datagram reads it, and can make others" } } },
-	{ "handshake",
-	  (const struct explain_case[]){
-		  { "unchecked_connection", "yes",
-		    "both ends are there; that they compose alike is for "
-		    "whoever "
-		    "configures them" },
-		  { "connection", "yes",
-		    "both ends agree on the composition before data flows" },
-		  { NULL, "no",
-		    "data flows at once; listeners must allow it" } } },
-	{ "liveness",
-	  (const struct explain_case[]){
-		  { "liveness", "yes", "a silent peer is found out" },
-		  { NULL, "no", "a silent peer is not noticed" } } },
-};
-enum {
-	EXPLAIN_PROMISES = sizeof(explain_promises) / sizeof(*explain_promises),
-};
-
-static const struct explain_case *
-explain_answer(const struct nopal_plan *plan,
-	       const struct explain_promise *promise,
-	       const struct nopal_part **ret_by)
-{
-	const struct explain_case *one = promise->cases;
-
-	*ret_by = NULL;
-	for (; one->role; one++) {
-		*ret_by = show_provider(plan, one->role);
-		if (*ret_by)
-			break;
-	}
-	return one;
-}
-
 /* ------------------------------------------------------------------------ text */
-
-static void explain_print_promises(const struct nopal_plan *plan)
-{
-	printf("\npromises\n");
-	for (size_t i = 0; i < EXPLAIN_PROMISES; i++) {
-		const struct explain_promise *promise = &explain_promises[i];
-		const struct nopal_part *by;
-		const struct explain_case *answer =
-			explain_answer(plan, promise, &by);
-
-		printf("  %-19s %-10s %s%s%s%s\n", promise->question,
-		       answer->answer, answer->meaning, by ? " (" : "",
-		       by ? by->microprotocol->name : "", by ? ")" : "");
-	}
-}
 
 static void explain_print_header(const struct nopal_plan *plan)
 {
@@ -193,7 +79,7 @@ static void explain_print_properties(const struct nopal_plan *plan)
 }
 
 static void explain_print(const struct nopal_plan *plan,
-			  const struct nopal_problems *notes)
+			  const struct nopal_problems *notes, bool layers)
 {
 	const struct nopal_budget *budget = nopal_plan_budget(plan);
 
@@ -204,7 +90,7 @@ static void explain_print(const struct nopal_plan *plan,
 	printf("budget of a session: %" PRIu64 " bytes, %u objects, %" PRIu64
 	       " bytes unfinished\n",
 	       budget->bytes, budget->objects, budget->send_bytes);
-	explain_print_promises(plan);
+	explain_promises_print(plan, layers);
 	explain_print_header(plan);
 	explain_print_properties(plan);
 	printf("\nmicroprotocols\n");
@@ -218,23 +104,17 @@ static void explain_print(const struct nopal_plan *plan,
 
 /* ------------------------------------------------------------------------ JSON */
 
-static json_t *explain_promises_json(const struct nopal_plan *plan)
+static json_t *explain_layers_json(const struct nopal_plan *plan)
 {
-	json_t *object = json_object();
+	json_t *array = json_array();
 
-	for (size_t i = 0; i < EXPLAIN_PROMISES; i++) {
-		const struct explain_promise *promise = &explain_promises[i];
-		const struct nopal_part *by;
-		const struct explain_case *answer =
-			explain_answer(plan, promise, &by);
-
-		json_object_set_new(
-			object, promise->question,
-			json_pack("{s:s, s:s, s:s?}", "answer", answer->answer,
-				  "meaning", answer->meaning, "by",
-				  by ? by->microprotocol->name : NULL));
-	}
-	return object;
+	for (unsigned l = 0; l < nopal_plan_layers(plan); l++)
+		json_array_append_new(
+			array,
+			json_pack("{s:s, s:o}", "layer",
+				  nopal_plan_layer_name(plan, l), "promises",
+				  explain_promises_json(plan, l)));
+	return array;
 }
 
 static json_t *explain_fields_json(const struct nopal_plan *plan)
@@ -319,7 +199,8 @@ static void explain_json(const struct nopal_plan *plan,
 	json_object_set_new(object, "canonical",
 			    json_string(nopal_plan_canonical(plan)));
 	json_object_set_new(object, "runs", json_string(nopal_plan_runs(plan)));
-	json_object_set_new(object, "promises", explain_promises_json(plan));
+	json_object_set_new(object, "promises", explain_promises_json(plan, 0));
+	json_object_set_new(object, "layers", explain_layers_json(plan));
 	json_object_set_new(object, "header_bytes",
 			    json_integer(nopal_plan_header_bytes(plan)));
 	json_object_set_new(object, "body_bytes",
@@ -351,7 +232,7 @@ static enum tool_exit explain_run(const struct tool_call *call)
 	if (tool_value(call, "json"))
 		explain_json(plan, &problems);
 	else
-		explain_print(plan, &problems);
+		explain_print(plan, &problems, tool_value(call, "layers"));
 	nopal_problems_fini(&problems);
 	nopal_plan_unref(plan);
 	return TOOL_GOOD;
@@ -361,10 +242,10 @@ const struct tool tool_explain = {
 	.name = "explain",
 	.words = "CONF",
 	.summary = "what a config promises, and what its header costs",
-	.help = "Tells from the roles of its microprotocols whether messages "
-		"arrive, in order, late,\nundamaged; which header bytes belong "
-		"to whom; who was added by requires = auto;\nand whether its "
-		"fused unit runs, or why it is interpreted.\n\n"
+	.help = "Tells what the composition guarantees, quality by quality, "
+		"and which microprotocol\ngives it; which header bytes belong "
+		"to whom; which microprotocols requires = auto\nadded; and "
+		"whether its fused unit runs, or why it is interpreted.\n\n"
 		"  nopal explain ctp_video",
 	.least_words = 1,
 	.most_words = 1,

@@ -318,6 +318,10 @@ const struct nopal_microprotocol nopal_coalesce = {
 			{ "message_numbers", "messages of one segment are told "
 					     "apart by their numbers" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_LABELS, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+		  .because = "messages share a segment, and so the attributes "
+			     "of the first of them" }),
 	.parameters_size = sizeof(struct coalesce_parameters),
 	.parameters = coalesce_table,
 	.attributes =

@@ -7,7 +7,7 @@
  * Differs:   the runtime looks up the sender's address, the local one being the
  *            endpoint's; ids remain in what opens a session, so that two in a
  *            row from one address are not taken for one.
- * Needs:     nothing.
+ * Needs:     network.
  * Provides:  address_demux (exclusive).
  * Excludes:  nothing.
  * Handles:   nothing.
@@ -29,4 +29,8 @@ const struct nopal_microprotocol nopal_four_tuple = {
 			{ "address_demux", true },
 			{ 0 },
 		},
+	.needs =
+		(const struct nopal_relation[]){
+			{ "network", "addresses are those of datagrams" },
+			{ 0 } },
 };

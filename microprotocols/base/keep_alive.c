@@ -190,6 +190,9 @@ const struct nopal_microprotocol nopal_keep_alive = {
 	.family = "base",
 	.summary = "find out that a silent peer is gone",
 	.provides = (const struct nopal_role[]){ { "liveness", false }, { 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
+		  .bound = "timeout", .because = "a silent peer is probed" }),
 	.parameters_size = sizeof(struct keep_alive_parameters),
 	.parameters = keep_alive_table,
 	.validate = keep_alive_validate,

@@ -19,7 +19,7 @@
  * Differs:   a probe waits for the timeout of the round trip, where it is known,
  *            and not for a second at least.  There is no state of errors: what
  *            is longer than the path takes in the end leaves in fragments of IP.
- * Needs:     nothing.
+ * Needs:     network.
  * Provides:  path_limit (exclusive).
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_RECEIVED, SEGMENT_TIMEOUT,
@@ -392,6 +392,10 @@ const struct nopal_microprotocol nopal_mtu_discovery = {
 	.summary = "find the longest datagram that the path takes",
 	.provides =
 		(const struct nopal_role[]){ { "path_limit", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "network", "the longest datagram is that of a path" },
+			{ 0 } },
 	.parameters_size = sizeof(struct mtu_discovery_parameters),
 	.parameters = mtu_discovery_table,
 	.kinds =

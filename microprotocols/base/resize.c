@@ -443,11 +443,16 @@ const struct nopal_microprotocol nopal_resize = {
 	.summary = "cut messages into segments, and put them together again",
 	.provides = (const struct nopal_role[]){ { "message_segments", true },
 						 { 0 } },
+	.standard = "message_segments",
 	.needs =
 		(const struct nopal_relation[]){
 			{ "message_numbers|segment_numbers",
 			  "numbers say which segments belong to one message" },
 			{ 0 } },
+	.promises =
+		NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY,
+				 NOPAL_GIVES, NOPAL_ANY_SIZE,
+				 .because = "messages are cut into segments" }),
 	.parameters_size = sizeof(struct resize_parameters),
 	.parameters = resize_table,
 	.attributes =

@@ -105,6 +105,7 @@ const struct nopal_microprotocol nopal_sequenced_messages = {
 	.summary = "number every message",
 	.provides = (const struct nopal_role[]){ { "message_numbers", true },
 						 { 0 } },
+	.standard = "message_numbers",
 	.attributes =
 		(const struct nopal_attribute[]){
 			[SEQUENCED_MESSAGES_NUMBER] = { .name = "message_"

@@ -204,6 +204,8 @@ const struct nopal_microprotocol nopal_sequenced_segments = {
 	.provides = (const struct nopal_role[]){ { "segment_numbers", true },
 						 { "duplicate_filter", false },
 						 { 0 } },
+	.standard = "segment_numbers|duplicate_filter",
+	.promises = NOPAL_PROMISES(NOPAL_NUMBERS_ONCE),
 	.parameters_size = sizeof(struct sequenced_segments_parameters),
 	.parameters = sequenced_segments_table,
 	.attributes =

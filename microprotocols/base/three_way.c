@@ -455,6 +455,12 @@ const struct nopal_microprotocol nopal_three_way = {
 			  "its packets exist in that header alone" },
 			{ 0 },
 		},
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
+		  .because = "a random number has come back from the address "
+			     "of the peer" },
+		{ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
+		  .because = "a silent peer is asked" }),
 	.parameters_size = sizeof(struct three_way_parameters),
 	.parameters = three_way_table,
 	.validate = three_way_validate,

@@ -52,6 +52,10 @@ const struct nopal_microprotocol nopal_transport_driver = {
 	.many = true,
 	.summary = "carry every segment through, whatever else is there",
 	.provides = (const struct nopal_role[]){ { "driver", true }, { 0 } },
+	.standard = "driver",
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, .of = "urgent",
+		  .because = "what is urgent leaves first" }),
 	.holds =
 		(const struct nopal_hold[]){
 			{ "it has been offered to the network", NOPAL_SEND,

@@ -520,6 +520,11 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 	.summary = "open and close a session by handshake",
 	.provides =
 		(const struct nopal_role[]){ { "connection", true }, { 0 } },
+	.standard = "connection",
+	.promises = NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE,
+				     NOPAL_GIVES, NOPAL_PROVEN,
+				     .because = "a cookie has come back from "
+						"the address of the peer" }),
 	.parameters_size = sizeof(struct virtual_circuit_parameters),
 	.parameters = virtual_circuit_table,
 	.validate = virtual_circuit_validate,

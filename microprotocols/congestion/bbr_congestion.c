@@ -42,7 +42,7 @@
  *            (7) A mark of congestion ends startup, or begins the slow phase,
  *            once a round trip; BBR ignores it.
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, window_policy, rate_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST,
  *            SEGMENT_TIMEOUT, ACK_PROCESSED, CONGESTION_MARKED.
@@ -552,6 +552,8 @@ const struct nopal_microprotocol nopal_bbr_congestion = {
 	.family = "congestion",
 	.summary = "send at the bottleneck's rate, whatever share gets lost",
 	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { "window_policy", false },
+						 { "rate_policy", false },
 						 { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
@@ -562,6 +564,7 @@ const struct nopal_microprotocol nopal_bbr_congestion = {
 			  "somebody has to keep the window" },
 			{ "rate_mechanism", "somebody has to keep the rate" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct bbr_congestion_parameters),
 	.parameters = bbr_congestion_table,
 	.attributes =

@@ -16,7 +16,7 @@
  *            timeout changes what is searched for as a loss does.  A mark of
  *            congestion counts as a loss.
  * Needs:     acknowledgement, window_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, window_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
@@ -148,6 +148,7 @@ const struct nopal_microprotocol nopal_bic_congestion = {
 	.summary = "a window that searches for the largest one without loss",
 	.provides = window_policy_provides,
 	.needs = window_policy_needs,
+	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct window_policy_parameters),
 	.parameters = bic_congestion_table,
 	.shared = (const struct nopal_shared[]){ WINDOW_POLICY_SHARED, { 0 } },

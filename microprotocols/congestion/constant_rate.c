@@ -9,7 +9,7 @@
  *            variable of Rate-based Congestion Control.
  * Differs:   it reacts to nothing.
  * Needs:     rate_mechanism.
- * Provides:  congestion_policy (exclusive).
+ * Provides:  congestion_policy, rate_policy (exclusive).
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION.
  * Raises:    nothing.
@@ -58,6 +58,10 @@ const struct nopal_microprotocol nopal_constant_rate = {
 	.summary = "the rate that the config says, whatever the network does",
 	.provides = given_rate_provides,
 	.needs = given_rate_needs,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
+		  .when = "rate",
+		  .because = "the configured rate, and no more" }),
 	.parameters_size = sizeof(struct constant_rate_parameters),
 	.parameters = constant_rate_table,
 	.shared = given_rate_shared,

@@ -14,8 +14,8 @@
  *            pass.  An epoch of loss ends when every packet number that was out
  *            at the reduction is resolved.  Slow start that saw delay grow ends
  *            at once, without the conservative rounds of RFC 9406.
- * Needs:     acknowledgement, window_mechanism.
- * Provides:  congestion_policy.
+ * Needs:     acknowledgement, window_mechanism, rtt.
+ * Provides:  congestion_policy, window_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
@@ -352,7 +352,13 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 	.family = "congestion",
 	.summary = "a window that grows as the cube of time since its loss",
 	.provides = window_policy_provides,
-	.needs = window_policy_needs,
+	.standard = "congestion_policy|window_policy",
+	.needs =
+		(const struct nopal_relation[]){
+			WINDOW_POLICY_NEEDS,
+			{ "rtt", "the cube looks a round trip ahead" },
+			{ 0 } },
+	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct cubic_congestion_parameters),
 	.parameters = cubic_congestion_table,
 	.shared =

@@ -18,7 +18,7 @@
  * Paper:     RFC 3168; RFC 9000, section 13.4 and appendix A.4.
  * Differs:   the receiver says that marks vanish, for it knows what the peer
  *            sends; the sender need not count.
- * Needs:     acknowledgement, congestion_policy.
+ * Needs:     network, acknowledgement, congestion_policy.
  * Provides:  congestion_marks (exclusive).
  * Excludes:  nothing.
  * Handles:   SESSION_OPENED, TURN_END, SEGMENT_FROM_NET, SEGMENT_RECEIVED,
@@ -305,6 +305,7 @@ const struct nopal_microprotocol nopal_ecn_response = {
 						 { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
+			{ "network", "marks are on datagrams" },
 			{ "acknowledgement",
 			  "packets need their numbers, and a sign that any "
 			  "arrive" },

@@ -15,7 +15,7 @@
  *            where `alpha` is queued already.  A loss halves the window, as does a
  *            mark of congestion.
  * Needs:     acknowledgement, rtt, window_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, window_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
@@ -164,6 +164,7 @@ const struct nopal_microprotocol nopal_fast_congestion = {
 	.summary =
 		"a window that goes straight to where `alpha` bytes are queued",
 	.provides = window_policy_provides,
+	.promises = window_policy_promises,
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement",

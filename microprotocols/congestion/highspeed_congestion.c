@@ -14,7 +14,7 @@
  *            b stay as they are beyond 83000 segments.  Slow start is not limited
  *            (RFC 3742).  A mark of congestion counts as a loss.
  * Needs:     acknowledgement, window_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, window_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
@@ -205,6 +205,7 @@ const struct nopal_microprotocol nopal_highspeed_congestion = {
 	.summary = "TCP's window, steeper the larger it is",
 	.provides = window_policy_provides,
 	.needs = window_policy_needs,
+	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct window_policy_parameters),
 	.parameters = highspeed_congestion_table,
 	.shared = (const struct nopal_shared[]){ WINDOW_POLICY_SHARED, { 0 } },

@@ -15,7 +15,7 @@
  *            start threshold, 1.2 beyond), for a rate of exactly one window a
  *            round trip falls behind the window that grows.
  * Needs:     congestion_policy, rtt, window_mechanism, rate_mechanism.
- * Provides:  pacing (exclusive).
+ * Provides:  pacing, rate_policy (exclusive).
  * Excludes:  nothing.
  * Handles:   TURN_END.
  * Raises:    nothing.
@@ -116,7 +116,9 @@ const struct nopal_microprotocol nopal_pacing = {
 	.name = "pacing",
 	.family = "congestion",
 	.summary = "a window leaves spread over a round trip, not in bursts",
-	.provides = (const struct nopal_role[]){ { "pacing", true }, { 0 } },
+	.provides = (const struct nopal_role[]){ { "pacing", true },
+						 { "rate_policy", false },
+						 { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
 			{ "congestion_policy",

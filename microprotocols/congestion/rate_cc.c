@@ -14,7 +14,7 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b).
  * Differs:   limits every interval t to rate x t + two quanta, not the average;
  *            counts in billionths of a bit, so that nothing is rounded away.
- * Needs:     congestion_policy.
+ * Needs:     rate_policy.
  * Provides:  rate_mechanism.
  * Excludes:  nothing.
  * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEND_SEGMENT, SEGMENT_DONE,
@@ -345,9 +345,10 @@ const struct nopal_microprotocol nopal_rate_cc = {
 	.summary = "segments leave no faster than the sending rate",
 	.provides = (const struct nopal_role[]){ { "rate_mechanism", true },
 						 { 0 } },
+	.standard = "rate_mechanism",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "congestion_policy", "somebody has to set the rate" },
+			{ "rate_policy", "somebody has to set the rate" },
 			{ 0 } },
 	.parameters_size = sizeof(struct rate_cc_parameters),
 	.parameters = rate_cc_table,

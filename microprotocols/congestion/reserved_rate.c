@@ -12,7 +12,7 @@
  * Differs:   the protocol of reservation is the application's; a reservation is
  *            neither renewed nor given back here.
  * Needs:     rate_mechanism.
- * Provides:  congestion_policy (exclusive).
+ * Provides:  congestion_policy, rate_policy (exclusive).
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SESSION_OPENED.
  * Raises:    nothing.
@@ -86,6 +86,10 @@ const struct nopal_microprotocol nopal_reserved_rate = {
 	.summary = "the rate that the application had reserved for the session",
 	.provides = given_rate_provides,
 	.needs = given_rate_needs,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
+		  .bound = "rate",
+		  .because = "the configured rate, and no more" }),
 	.parameters_size = sizeof(struct reserved_rate_parameters),
 	.parameters = reserved_rate_table,
 	.shared = given_rate_shared,

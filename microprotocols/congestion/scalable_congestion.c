@@ -15,7 +15,7 @@
  *            several segments are lost at once that is one loss; a mark of
  *            congestion counts as a loss.
  * Needs:     acknowledgement, window_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, window_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
@@ -128,6 +128,7 @@ const struct nopal_microprotocol nopal_scalable_congestion = {
 	.summary = "a window that grows and shrinks by shares of itself",
 	.provides = window_policy_provides,
 	.needs = window_policy_needs,
+	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct window_policy_parameters),
 	.parameters = scalable_congestion_table,
 	.shared = (const struct nopal_shared[]){ WINDOW_POLICY_SHARED, { 0 } },

@@ -21,7 +21,7 @@
  *            the rate has a quarter of slack, so
  *            that the window, not the rate, sets the pace.
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, window_policy, rate_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
@@ -269,6 +269,8 @@ const struct nopal_microprotocol nopal_scp_congestion = {
 	.family = "congestion",
 	.summary = "keep a constant few bytes queued, for smooth streaming",
 	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { "window_policy", false },
+						 { "rate_policy", false },
 						 { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
@@ -279,6 +281,7 @@ const struct nopal_microprotocol nopal_scp_congestion = {
 			  "somebody has to keep the window" },
 			{ "rate_mechanism", "somebody has to keep the rate" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct scp_congestion_parameters),
 	.parameters = scp_congestion_table,
 	.shared =

@@ -17,7 +17,7 @@
  *            congestion halves the window once a round trip, whatever the
  *            variant (RFC 3168, section 6.1.2).
  * Needs:     acknowledgement, window_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, window_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
@@ -197,6 +197,7 @@ const struct nopal_microprotocol nopal_tcp_congestion = {
 	.summary = "the congestion window as TCP has it: tahoe, reno, newreno",
 	.provides = window_policy_provides,
 	.needs = window_policy_needs,
+	.promises = window_policy_promises,
 	.parameters_size = sizeof(struct tcp_congestion_parameters),
 	.parameters = tcp_congestion_table,
 	.shared = (const struct nopal_shared[]){ WINDOW_POLICY_SHARED, { 0 } },

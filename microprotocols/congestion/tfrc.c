@@ -27,7 +27,7 @@
  *            after many times t_mbi.  Before the first round trip one bucket of the rate mechanism may
  *            leave, not one packet.  Integers only.
  * Needs:     acknowledgement, loss_detection, rtt, rate_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, rate_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_LOST, SEGMENT_TIMEOUT,
  *            ACK_PROCESSED, CONGESTION_MARKED.
@@ -521,7 +521,9 @@ const struct nopal_microprotocol nopal_tfrc = {
 	.family = "congestion",
 	.summary = "no faster than TCP would be on such a path, but smoothly",
 	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { "rate_policy", false },
 						 { 0 } },
+	.standard = "rate_policy",
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement",
@@ -530,6 +532,7 @@ const struct nopal_microprotocol nopal_tfrc = {
 			{ "rtt", "the equation has a round trip in it" },
 			{ "rate_mechanism", "somebody has to keep the rate" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct tfrc_parameters),
 	.parameters = tfrc_table,
 	.shared =

@@ -33,7 +33,7 @@
  *            event, and is no report of one.  The rate does not grow where the
  *            application limits, and never falls below two segments a round trip.
  * Needs:     acknowledgement, rtt, window_mechanism, rate_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, window_policy, rate_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_RECEIVED, SEGMENT_LOST,
  *            SEGMENT_TIMEOUT, ACK_PROCESSED, CONGESTION_MARKED.
@@ -511,6 +511,8 @@ const struct nopal_microprotocol nopal_udt_congestion = {
 	.summary = "a rate that grows by what the link has left, and falls by "
 		   "a ninth",
 	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { "window_policy", false },
+						 { "rate_policy", false },
 						 { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
@@ -521,6 +523,7 @@ const struct nopal_microprotocol nopal_udt_congestion = {
 			  "somebody has to keep the window" },
 			{ "rate_mechanism", "somebody has to keep the rate" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct udt_congestion_parameters),
 	.parameters = udt_congestion_table,
 	.attributes =

@@ -18,7 +18,7 @@
  *            of congestion, halves the window once for all that was out.  When to send again is not decided
  *            here (section III.A of the paper is the detection's business).
  * Needs:     acknowledgement, rtt, window_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, window_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
@@ -325,6 +325,7 @@ const struct nopal_microprotocol nopal_vegas_congestion = {
 	.family = "congestion",
 	.summary = "a window that keeps a few segments queued, and no more",
 	.provides = window_policy_provides,
+	.promises = window_policy_promises,
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement",

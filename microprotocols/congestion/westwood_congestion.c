@@ -19,7 +19,7 @@
  *            before the first sample a loss halves; a mark of congestion counts as
  *            a loss.
  * Needs:     acknowledgement, rtt, window_mechanism.
- * Provides:  congestion_policy.
+ * Provides:  congestion_policy, window_policy.
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEGMENT_LOST, SEGMENT_TIMEOUT, ACK_PROCESSED,
  *            CONGESTION_MARKED.
@@ -226,6 +226,7 @@ const struct nopal_microprotocol nopal_westwood_congestion = {
 	.family = "congestion",
 	.summary = "after a loss, the window that the path was carrying",
 	.provides = window_policy_provides,
+	.promises = window_policy_promises,
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement",

@@ -69,12 +69,22 @@ typedef int64_t window_policy_kept(struct nopal_session *session,
 
 static const struct nopal_role window_policy_provides[] = {
 	{ "congestion_policy", true },
+	{ "window_policy", false },
 	{ 0 },
 };
 
+static const struct nopal_promise window_policy_promises[] = {
+	NOPAL_CONGESTION_CONTROLLED,
+	{ 0 },
+};
+
+#define WINDOW_POLICY_NEEDS                                                    \
+	{ "acknowledgement", "it acts on what arrived and what did not" },     \
+	{                                                                      \
+		"window_mechanism", "somebody has to keep the window"          \
+	}
 static const struct nopal_relation window_policy_needs[] = {
-	{ "acknowledgement", "it acts on what arrived and what did not" },
-	{ "window_mechanism", "somebody has to keep the window" },
+	WINDOW_POLICY_NEEDS,
 	{ 0 },
 };
 

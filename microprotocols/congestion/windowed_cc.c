@@ -13,7 +13,7 @@
  *            not sticky); what is lost or overdue leaves the network at once,
  *            the rest at SEGMENT_DONE; one segment may fly alone however small
  *            the window is.
- * Needs:     acknowledgement, congestion_policy.
+ * Needs:     acknowledgement, window_policy.
  * Provides:  window_mechanism.
  * Excludes:  nothing.
  * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, SEGMENT_LOST, SEGMENT_TIMEOUT,
@@ -242,12 +242,12 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 	.summary = "no more bytes on the network than the congestion window",
 	.provides = (const struct nopal_role[]){ { "window_mechanism", true },
 						 { 0 } },
+	.standard = "window_mechanism",
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement",
 			  "without status the window would never move" },
-			{ "congestion_policy",
-			  "somebody has to set the window" },
+			{ "window_policy", "somebody has to set the window" },
 			{ 0 } },
 	.attributes =
 		(const struct nopal_attribute[]){

@@ -465,6 +465,7 @@ const struct nopal_microprotocol nopal_rts_cts = {
 		   "it",
 	.provides =
 		(const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct rts_cts_parameters),
 	.parameters = rts_cts_table,
 	.attributes =

@@ -539,8 +539,7 @@ static const struct nopal_shared windowed_flow_shared[] = {
 };
 
 static const struct nopal_kind windowed_flow_kinds[] = {
-	[WINDOWED_FLOW_WINDOW] = { "window", NOPAL_KIND_CONTROL,
-				   "the edge that is granted" },
+	[WINDOWED_FLOW_WINDOW] = { "window", NOPAL_KIND_CONTROL, "the edge" },
 	[WINDOWED_FLOW_PROBE] = { "probe", NOPAL_KIND_CONTROL,
 				  "a blocked sender asks for it" },
 	{ 0 },
@@ -576,11 +575,12 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 	.summary = "the receiver says how far the sender may go",
 	.provides =
 		(const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.standard = "flow_control",
 	.needs =
 		(const struct nopal_relation[]){
-			{ "segment_numbers",
-			  "grants are made in segment numbers" },
+			{ "segment_numbers", "grants are segment numbers" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct windowed_flow_parameters),
 	.parameters = windowed_flow_table,
 	.attributes = windowed_flow_attributes,

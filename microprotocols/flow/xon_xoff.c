@@ -396,6 +396,7 @@ const struct nopal_microprotocol nopal_xon_xoff = {
 	.summary = "the receiver tells the sender to suspend and to resume",
 	.provides =
 		(const struct nopal_role[]){ { "flow_control", true }, { 0 } },
+	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct xon_xoff_parameters),
 	.parameters = xon_xoff_table,
 	.validate = xon_xoff_validate,

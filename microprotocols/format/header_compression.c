@@ -29,7 +29,7 @@
  *
  * Paper:     none: in the manner of RFC 5795 (ROHC), with contexts of its own.
  * Differs:   no modes, no feedback of its own, no table of headers known before.
- * Needs:     nothing.
+ * Needs:     network.
  * Provides:  data_format (exclusive).
  * Excludes:  nothing.
  * Handles:   ACK_FROM_NET.
@@ -294,6 +294,10 @@ const struct nopal_microprotocol nopal_header_compression = {
 		"what the peer can tell from earlier headers does not travel",
 	.provides =
 		(const struct nopal_role[]){ { "data_format", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "network", "it writes headers of datagrams" },
+			{ 0 } },
 	.parameters_size = sizeof(struct header_compression_parameters),
 	.parameters = header_compression_table,
 	.attributes = header_compression_attributes,

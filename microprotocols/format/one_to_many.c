@@ -33,7 +33,7 @@
  *            sequence numbers count packets (3.2, 4.4.3), not bytes (3.4, 3.5); the
  *            field named a cyclic redundancy check is the one's complement sum that
  *            its text describes, of the header, or with `cover` of all there is.
- * Needs:     segment_numbers, in_sequence.
+ * Needs:     network, segment_numbers, in_sequence.
  * Provides:  data_format (exclusive).
  * Excludes:  integrity (its trailer would be part of the payload there).
  * Handles:   SESSION_OPENED, SEGMENT_VERIFIED.
@@ -438,6 +438,7 @@ const struct nopal_microprotocol nopal_one_to_many = {
 		},
 	.needs =
 		(const struct nopal_relation[]){
+			{ "network", "it writes headers of datagrams" },
 			{ "segment_numbers", "packets have numbers there" },
 			{ "in_sequence", "packets say where a message starts, "
 					 "not which part of it they are" },
@@ -449,6 +450,11 @@ const struct nopal_microprotocol nopal_one_to_many = {
 			  "its trailer would be part of the payload there" },
 			{ 0 },
 		},
+	.promises =
+		NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT,
+			       { NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
+				 NOPAL_ACCIDENTS, .when = "cover=packet",
+				 .because = "the checksum covers the packet" }),
 	.parameters_size = sizeof(struct one_to_many_parameters),
 	.parameters = one_to_many_table,
 	.attributes =

@@ -7,7 +7,7 @@
  *            format of an existing protocol, such as UDP.
  * Differs:   nothing is added, so nothing can be promised: whoever needs a field
  *            of its own cannot be in the composition, and `check` says who.
- * Needs:     nothing.
+ * Needs:     network.
  * Provides:  data_format (exclusive).
  * Excludes:  integrity (a trailer would be part of the message there).
  * Handles:   nothing.
@@ -46,12 +46,17 @@ const struct nopal_microprotocol nopal_plain_udp = {
 			{ "data_format", true },
 			{ 0 },
 		},
+	.needs =
+		(const struct nopal_relation[]){
+			{ "network", "it writes headers of datagrams" },
+			{ 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
 			{ "integrity",
 			  "its trailer would be part of the message there" },
 			{ 0 },
 		},
+	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT),
 	.format = &(const struct nopal_format){ .foreign = true,
 						.pack = plain_udp_pack,
 						.unpack = plain_udp_unpack },

@@ -16,7 +16,7 @@
  * Paper:     Bridges et al., CTP, ToN 2007, sections II.B (pack and unpack
  *            routines) and V.E; the format is that of RFC 3550, section 5.1.
  * Differs:   sends no RTCP: its reports would be a microprotocol of their own.
- * Needs:     nothing.
+ * Needs:     network.
  * Provides:  data_format (exclusive), message_numbers (exclusive).
  * Excludes:  integrity (a trailer would be part of the payload there).
  * Handles:   MSG_FROM_USER.
@@ -245,12 +245,17 @@ const struct nopal_microprotocol nopal_rtp = {
 			{ "message_numbers", true },
 			{ 0 },
 		},
+	.needs =
+		(const struct nopal_relation[]){
+			{ "network", "it writes headers of datagrams" },
+			{ 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
 			{ "integrity",
 			  "its trailer would be part of the payload there" },
 			{ 0 },
 		},
+	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT),
 	.parameters_size = sizeof(struct rtp_parameters),
 	.parameters = rtp_table,
 	.attributes =

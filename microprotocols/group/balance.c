@@ -11,7 +11,7 @@
  *            halves with every `memory`, so that who was slow is tried again.
  *            What a destination did not get goes to another one, and never to one
  *            that has it, or may have it.
- * Needs:     destinations.
+ * Needs:     destinations, fan_out.
  * Provides:  destination_choice (exclusive).
  * Excludes:  nothing.
  * Handles:   SEND_SEGMENT, COPY_DONE.
@@ -381,9 +381,14 @@ const struct nopal_microprotocol nopal_balance = {
 						 { 0 } },
 	.needs =
 		(const struct nopal_relation[]){
-			{ .role = "destinations",
-			  .because = "it chooses among them" },
+			{ "destinations", "it chooses among them" },
+			{ "fan_out", "those that have a message are counted" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
+		  .bound = "copies",
+		  .because =
+			  "a message goes to the least loaded destinations" }),
 	.parameters_size = sizeof(struct balance_parameters),
 	.parameters = balance_table,
 	.attributes =

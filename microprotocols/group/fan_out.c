@@ -240,11 +240,20 @@ const struct nopal_microprotocol nopal_fan_out = {
 	.many = true,
 	.summary = "a message to many is done when all, or so many, have it",
 	.provides = (const struct nopal_role[]){ { "fan_out", true }, { 0 } },
+	.standard = "fan_out",
 	.needs =
 		(const struct nopal_relation[]){
 			{ .role = "destinations",
 			  .because = "it counts those that have a message" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
+		  .when = "acks", .bound = "acks",
+		  .because = "so many destinations must have a message" },
+		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS,
+		  NOPAL_KEEPING_UP, .when = "slow=skip", .bound = "backlog",
+		  .because = "a destination that is too slow gets no new "
+			     "messages until it has caught up" }),
 	.parameters_size = sizeof(struct fan_out_parameters),
 	.parameters = fan_out_table,
 	.attributes =

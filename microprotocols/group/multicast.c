@@ -277,6 +277,7 @@ const struct nopal_microprotocol nopal_multicast = {
 	.summary = "what is for all leaves once, to a multicast address",
 	.many = true,
 	.provides = (const struct nopal_role[]){ { "channel", true }, { 0 } },
+	.standard = "channel",
 	.needs = multicast_needs,
 	.excludes = multicast_excludes,
 	.parameters_size = sizeof(struct multicast_parameters),

@@ -20,7 +20,7 @@
  *            Whom the least rate is too fast for hears the channel no more: its
  *            own session, with its own congestion control, serves it.
  * Needs:     rate_mechanism, channel_repair.
- * Provides:  congestion_policy (exclusive).
+ * Provides:  congestion_policy, rate_policy (exclusive).
  * Excludes:  nothing.
  * Handles:   CHANNEL_REPORT, DESTINATION_HEARS, DESTINATION_ENDED.
  * Raises:    DESTINATION_HEARS.
@@ -360,8 +360,10 @@ const struct nopal_microprotocol nopal_slowest_receiver = {
 	.summary = "one rate for all, which the slowest of them can take",
 	.many = true,
 	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { "rate_policy", false },
 						 { 0 } },
 	.needs = slowest_receiver_needs,
+	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct slowest_receiver_parameters),
 	.parameters = slowest_receiver_table,
 	.shared =

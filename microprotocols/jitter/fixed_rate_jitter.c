@@ -235,6 +235,14 @@ const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 		(const struct nopal_relation[]){
 			{ "message_numbers", "numbers are places in time" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  .bound = "delay",
+		  .because = "a message that comes after its time, or finds no "
+			     "room, is dropped" },
+		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+		  .bound = "delay",
+		  .because = "messages have a time of delivery" }),
 	.parameters_size = sizeof(struct fixed_rate_jitter_parameters),
 	.parameters = fixed_rate_jitter_table,
 	.attributes = fixed_rate_jitter_attributes,

@@ -297,6 +297,17 @@ const struct nopal_microprotocol nopal_timestamp_jitter = {
 			{ "coalesce", "a segment has the timestamp of its "
 				      "first message only" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  .bound = "delay",
+		  .because = "a message that comes after its time, or finds no "
+			     "room, is dropped" },
+		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+		  .when = "late=drop", .bound = "delay",
+		  .because = "messages have a time of delivery" },
+		{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, 0, .of = "timestamp",
+		  .without = "message_numbers",
+		  .because = "a timestamp that goes back goes first" }),
 	.parameters_size = sizeof(struct timestamp_jitter_parameters),
 	.parameters = timestamp_jitter_table,
 	.attributes = timestamp_jitter_attributes,

@@ -299,6 +299,17 @@ const struct nopal_microprotocol nopal_lossy_fifo = {
 	.provides = lossy_fifo_provides,
 	.needs = lossy_fifo_needs,
 	.excludes = lossy_fifo_excludes,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES,
+		  NOPAL_FORWARD | NOPAL_BY_TAG,
+		  .because = "what comes after its successors is dropped" },
+		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  .unless = NOPAL_ORDER, .unless_has = NOPAL_GAPLESS,
+		  .bound = "delay",
+		  .because = "a message that comes after its successors is "
+			     "dropped" },
+		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+		  .bound = "delay", .because = "a gap is waited for so long" }),
 	.parameters_size = sizeof(struct lossy_fifo_parameters),
 	.parameters = lossy_fifo_table,
 	.attributes = lossy_fifo_attributes,

@@ -52,6 +52,10 @@ const struct nopal_microprotocol nopal_out_of_band = {
 			{ "coalesce", "a segment has the properties of its "
 				      "first message only" },
 			{ 0 } },
+	.promises =
+		NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+				 .of = "out_of_band",
+				 .because = "it is delivered as it arrives" }),
 	.attributes =
 		(const struct nopal_attribute[]){
 			[OUT_OF_BAND_MARK] = { .name = "out_of_band",

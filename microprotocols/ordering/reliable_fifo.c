@@ -289,7 +289,16 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 	.many = true, /* what comes from many is for one alone */
 	.summary = "deliver every message in the order of sending",
 	.provides = reliable_fifo_provides,
+	.standard = "order",
 	.needs = reliable_fifo_needs,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
+		  .because = "a message waits for all its predecessors" },
+		{ NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
+		  .without = "partial_reliability",
+		  .because = "a message waits for predecessors that nobody "
+			     "sends again" }),
 	.parameters_size = sizeof(struct reliable_fifo_parameters),
 	.parameters = reliable_fifo_table,
 	.attributes = reliable_fifo_attributes,

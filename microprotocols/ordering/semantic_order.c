@@ -505,6 +505,15 @@ const struct nopal_microprotocol nopal_semantic_order = {
 	.provides =
 		(const struct nopal_role[]){ { "partial_order", true }, { 0 } },
 	.excludes = semantic_order_excludes,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AFTER_NAMED,
+		  .bound = "patience", .where = NOPAL_DELIVERY,
+		  .where_has = NOPAL_ALL,
+		  .because = "a message waits for those that it names, up to a "
+			     "bound" },
+		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, NOPAL_AFTER_NAMED,
+		  .because = "a message that waits is overtaken by those that "
+			     "do not" }),
 	.parameters_size = sizeof(struct semantic_order_parameters),
 	.parameters = semantic_order_table,
 	.attributes = semantic_order_attributes,

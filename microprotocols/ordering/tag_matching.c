@@ -464,6 +464,11 @@ const struct nopal_microprotocol nopal_tag_matching = {
 	.provides =
 		(const struct nopal_role[]){ { "tag_matching", true }, { 0 } },
 	.excludes = tag_matching_excludes,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_BY_TAG,
+		  .because = "a message waits until its tag is asked for" },
+		{ NOPAL_PROGRESS, NOPAL_TIMING, NOPAL_LOWERS, 0, .of = "tag",
+		  .because = "a message whose tag nobody asks for waits" }),
 	.parameters_size = sizeof(struct tag_matching_parameters),
 	.parameters = tag_matching_table,
 	.attributes = tag_matching_attributes,

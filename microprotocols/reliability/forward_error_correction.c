@@ -333,7 +333,15 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.wire_version = 1, /* 0: every block had n - k parity segments */
 	.provides =
 		(const struct nopal_role[]){ { "redundancy", true }, { 0 } },
+	.standard = "redundancy",
 	.needs = forward_error_correction_needs,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
+		  .bound = "flush",
+		  .because = "parity repairs losses of a block" },
+		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
+		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
+		  .because = "a rebuilt segment comes after later ones" }),
 	.parameters_size = sizeof(struct forward_error_correction_parameters),
 	.parameters = forward_error_correction_table,
 	.validate = forward_error_correction_validate,

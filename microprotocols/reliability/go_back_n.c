@@ -250,6 +250,7 @@ const struct nopal_microprotocol nopal_go_back_n = {
 						 { "duplicate_filter", false },
 						 { "in_sequence", true },
 						 { 0 } },
+	.standard = "in_sequence",
 	.needs =
 		(const struct nopal_relation[]){
 			{ "segment_numbers",
@@ -265,6 +266,21 @@ const struct nopal_microprotocol nopal_go_back_n = {
 						 "and nothing leads round "
 						 "what was given up" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+		  .because = "what is not acknowledged is sent again, with all "
+			     "behind it" },
+		{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES,
+		  NOPAL_AT_TRANSPORT,
+		  .because = "the peer acknowledges what it took" },
+		{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING,
+		  .bound = "attempts", .because = "resends have an end" },
+		{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,
+		  .bound = "buffer",
+		  .because = "a receiver without room takes nothing" },
+		NOPAL_NUMBERS_ONCE,
+		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
+		  .because = "the peer takes only the next segment" }),
 	.parameters_size = sizeof(struct go_back_n_parameters),
 	.parameters = go_back_n_table,
 	.attributes = go_back_n_attributes,

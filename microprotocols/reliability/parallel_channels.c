@@ -7,7 +7,7 @@
  * Differs:   the paper names it and no more.  RFC 9000 validates a path before a
  *            session moves to it; here it is used beside the others.  Challenges
  *            are not padded: whether a path takes long datagrams is not asked.
- * Needs:     duplicate_filter.
+ * Needs:     network, duplicate_filter.
  * Provides:  parallel_paths (exclusive).
  * Excludes:  address_demux.
  * Handles:   SEGMENT_FROM_NET.
@@ -167,9 +167,11 @@ const struct nopal_microprotocol nopal_parallel_channels = {
 	.summary = "send everything by several paths at once",
 	.provides = (const struct nopal_role[]){ { "parallel_paths", true },
 						 { 0 } },
-	.needs = (const struct nopal_relation[]){ { "duplicate_filter",
-						    "each path brings a copy" },
-						  { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "network", "paths are those of datagrams" },
+			{ "duplicate_filter", "each path brings a copy" },
+			{ 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
 			{ "address_demux", "where the address tells whose a "

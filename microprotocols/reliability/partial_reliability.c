@@ -376,6 +376,17 @@ const struct nopal_microprotocol nopal_partial_reliability = {
 			{ "coalesce", "messages in one segment may have "
 				      "different deadlines" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  .of = "deadline|attempts",
+		  .because = "a message is given up after its deadline or its "
+			     "attempts" },
+		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  .when = "deadline", .bound = "deadline",
+		  .because = "every message has a deadline" },
+		{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  .when = "attempts", .bound = "attempts",
+		  .because = "every message has a number of attempts" }),
 	.parameters_size = sizeof(struct partial_reliability_parameters),
 	.parameters = partial_reliability_table,
 	.attributes = partial_reliability_attributes,

@@ -360,6 +360,7 @@ const struct nopal_microprotocol nopal_retransmit = {
 	.summary = "send a segment again when it is lost or overdue",
 	.provides =
 		(const struct nopal_role[]){ { "reliability", false }, { 0 } },
+	.standard = "reliability",
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement",
@@ -372,6 +373,14 @@ const struct nopal_microprotocol nopal_retransmit = {
 			{ "lossy_order", "what lossy ordering skips would be "
 					 "sent again for nothing" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+		  .because = "what is lost or timed out is sent again" },
+		{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING,
+		  .bound = "attempts", .because = "resends have an end" },
+		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
+		  .because = "a resend leaves after segments that were sent "
+			     "later" }),
 	.parameters_size = sizeof(struct retransmit_parameters),
 	.parameters = retransmit_table,
 	.validate = retransmit_validate,

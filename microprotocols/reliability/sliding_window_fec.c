@@ -213,6 +213,13 @@ const struct nopal_microprotocol nopal_sliding_window_fec = {
 			  "a rebuilt segment and its late original must be "
 			  "known as one" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
+		  .bound = "flush",
+		  .because = "repair segments repair losses of a window" },
+		{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
+		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
+		  .because = "a rebuilt segment comes after later ones" }),
 	.parameters_size = sizeof(struct sliding_window_fec_parameters),
 	.parameters = sliding_window_fec_table,
 	.validate = sliding_window_fec_validate,

@@ -9,7 +9,7 @@
  *            both had before (psk_file).  A counter of its own makes the nonce, so
  *            that control is sealed like data; each direction changes its key
  *            alone.
- * Needs:     connection.
+ * Needs:     network, connection.
  * Provides:  integrity (exclusive), confidentiality (exclusive).
  * Excludes:  nothing.
  * Handles:   nothing.
@@ -256,10 +256,19 @@ const struct nopal_microprotocol nopal_aead = {
 	.provides = (const struct nopal_role[]){ { "integrity", true },
 						 { "confidentiality", true },
 						 { 0 } },
-	.needs = (const struct nopal_relation[]){ { "connection",
-						    "keys are agreed on while "
-						    "a session opens" },
-						  { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "network", "it seals datagrams, which leave from the "
+				     "lowest layer" },
+			{ "connection", "keys are agreed on while "
+					"a session opens" },
+			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_READERS,
+		  .because = "every datagram is encrypted and authenticated" },
+		{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_KNOWN,
+		  .when = "psk_file",
+		  .because = "the peer has the key of the file" }),
 	.parameters_size = sizeof(struct aead_parameters),
 	.parameters = aead_table,
 	.validate = aead_validate,

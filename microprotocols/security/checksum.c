@@ -8,7 +8,7 @@
  * Differs:   a stage of the datagram and not a handler, so that header and body
  *            are covered and no microprotocol sees what is damaged.  Finds
  *            accidents: who wants to change a datagram can make its checksum.
- * Needs:     nothing.
+ * Needs:     network.
  * Provides:  integrity (exclusive).
  * Excludes:  nothing.
  * Handles:   nothing.
@@ -95,6 +95,16 @@ const struct nopal_microprotocol nopal_checksum = {
 			{ "integrity", true },
 			{ 0 },
 		},
+	.standard = "integrity",
+	.needs =
+		(const struct nopal_relation[]){
+			{ "network", "it seals datagrams, which leave from the "
+				     "lowest layer" },
+			{ 0 } },
+	.promises =
+		NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
+				 NOPAL_ACCIDENTS,
+				 .because = "every datagram has a checksum" }),
 	.parameters_size = sizeof(struct checksum_parameters),
 	.parameters = checksum_table,
 	.seal = &(const struct nopal_seal){ .overhead = CHECKSUM_BYTES,

@@ -352,6 +352,7 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 	.summary = "later segments arrived, so an earlier one is lost",
 	.provides = (const struct nopal_role[]){ { "loss_detection", false },
 						 { 0 } },
+	.standard = "loss_detection",
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement",

@@ -152,11 +152,16 @@ const struct nopal_microprotocol nopal_positive_ack = {
 		"tell the sender what arrived, and the sender's side of that",
 	.provides = (const struct nopal_role[]){ { "acknowledgement", true },
 						 { 0 } },
+	.standard = "acknowledgement",
 	.needs =
 		(const struct nopal_relation[]){
 			{ "segment_numbers",
 			  "numbers are what it acknowledges" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES,
+		  NOPAL_AT_TRANSPORT,
+		  .because = "the peer acknowledges what arrived" }),
 	.parameters_size = sizeof(struct positive_ack_parameters),
 	.parameters = positive_ack_table,
 	.validate = positive_ack_validate,

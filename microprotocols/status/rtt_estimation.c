@@ -305,6 +305,7 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 	.family = "status",
 	.summary = "how long a round trip takes, and how long to wait for one",
 	.provides = (const struct nopal_role[]){ { "rtt", true }, { 0 } },
+	.standard = "rtt",
 	.needs =
 		(const struct nopal_relation[]){
 			{ "acknowledgement",

@@ -67,11 +67,24 @@ static enum nopal_verdict lab_on_resend(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* Writes the letter that its binding has for an argument. */
+static enum nopal_verdict lab_on_abandoned(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   struct nopal_segment *segment)
+{
+	(void)session;
+	(void)segment;
+	letter(*(const char *)part->argument);
+	return NOPAL_CONTINUE;
+}
+
 static const struct nopal_binding lab_bindings[] = {
 	NOPAL_ON(SEGMENT_LOST, lab_on_lost_a),
 	NOPAL_ON(SEGMENT_LOST, lab_on_lost_b),
 	NOPAL_ON(SEGMENT_TIMEOUT, lab_on_timeout),
 	NOPAL_ON(SEGMENT_RESEND, lab_on_resend),
+	NOPAL_ON(SEGMENT_ABANDONED, lab_on_abandoned, .argument = "x"),
+	NOPAL_ON(SEGMENT_ABANDONED, lab_on_abandoned, .argument = "y"),
 	{ 0 },
 };
 

@@ -25,6 +25,28 @@ static void test_bind_and_unbind(void **state)
 	assert_string_equal(seen, "abab");
 }
 
+static void test_declared_argument_reaches_its_handler(void **state)
+{
+	(void)state;
+	nopal_raise_SEGMENT_ABANDONED(rig.opener.session, segment);
+	assert_string_equal(seen, "xy");
+}
+
+static void test_bind_before_one_that_runs_runs_first(void **state)
+{
+	static const struct nopal_binding before =
+		NOPAL_ON(SEGMENT_LOST, lab_on_lost_b, .before = "no_such|lab");
+	static const struct nopal_binding never = NOPAL_ON(
+		SEGMENT_LOST, lab_on_lost_b, .before = "lab", .after = "lab");
+	const struct nopal_part *part = rig_part(rig.opener.session, "lab");
+
+	(void)state;
+	assert_int_equal(nopal_bind(rig.opener.session, part, &before), 0);
+	assert_int_equal(nopal_bind(rig.opener.session, part, &never), -EINVAL);
+	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
+	assert_string_equal(seen, "bab");
+}
+
 static enum nopal_verdict lab_unbinds_b(struct nopal_session *session,
 					const struct nopal_part *part,
 					struct nopal_segment *subject)
@@ -130,6 +152,8 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_bind_and_unbind),
+		CASE(test_declared_argument_reaches_its_handler),
+		CASE(test_bind_before_one_that_runs_runs_first),
 		CASE(test_a_raise_in_progress_keeps_its_handlers),
 		CASE(test_custom_events_with_static_arguments),
 		CASE(test_barrier_on_any_item),

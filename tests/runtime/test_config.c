@@ -414,6 +414,7 @@ static void test_removed_and_added_again(void **state)
 	    "resize {}\nwithout = {resize}\nextends = \"base\"\n");
 	reading = load("again.conf");
 	assert_int_equal(reading.problems.count, 0);
+	assert_string_equal(reading.config->description, "derived from `base`");
 	assert_int_equal(section_at(&reading, 0)->key_count, 0);
 	done(&reading);
 }

@@ -13,8 +13,16 @@
 FAKE(f_needy, .needs = FAKE_RELATIONS({ "f_status|f_report", "no status" }));
 FAKE(f_status_b, .provides = FAKE_ROLES({ "f_status", true }));
 FAKE(f_status_a, .provides = FAKE_ROLES({ "f_status", true }),
+     .standard = "f_status",
      .needs = FAKE_RELATIONS({ "f_deep", "it is deep" }));
-FAKE(f_below, .provides = FAKE_ROLES({ "f_deep", false }));
+FAKE(f_below, .provides = FAKE_ROLES({ "f_deep", false }),
+     .standard = "f_other|f_deep");
+FAKE(f_choosy, .needs = FAKE_RELATIONS({ "f_choice", "it wants one" }));
+FAKE(f_choice_a, .provides = FAKE_ROLES({ "f_choice", false }));
+FAKE(f_misspelt,
+     .excludes = FAKE_RELATIONS({ "f_statsu", "a slip of the pen" }),
+     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment,
+					.before = "f_deeep|f_status")));
 FAKE(f_enemy, .excludes = FAKE_RELATIONS({ "f_status", "they fight" }));
 struct f_wary_parameters {
 	int64_t sure;
@@ -47,9 +55,10 @@ FAKE(f_use, .shared = FAKE_SHARED({ .name = "f_rate", .access = NOPAL_READ }));
 FAKE(f_stuck, .holds = FAKE_HOLDS({ "for ever", NOPAL_SEND }));
 
 static const struct nopal_microprotocol *const fakes[] = {
-	&f_needy,  &f_status_b,	  &f_status_a, &f_below,    &f_enemy,
-	&f_writer, &f_writer_too, &f_reader,   &f_optional, &f_numbers,
-	&f_share,  &f_use,	  &f_stuck,    &f_wary,	    NULL,
+	&f_needy,    &f_status_b,   &f_status_a, &f_below,    &f_enemy,
+	&f_writer,   &f_writer_too, &f_reader,	 &f_optional, &f_numbers,
+	&f_share,    &f_use,	    &f_stuck,	 &f_wary,     &f_choosy,
+	&f_choice_a, &f_misspelt,   NULL,
 };
 
 static int add_fakes(void **state)
@@ -133,6 +142,28 @@ static void test_automatic(void **state)
 	done(&composing);
 }
 
+/* The only provider is not taken where it does not declare itself the standard. */
+static void test_automatic_without_a_standard_is_refused(void **state)
+{
+	(void)state;
+	bad("requires = auto\nf_choosy {}", 3, "f_choosy needs f_choice",
+	    "add f_choice_a {}");
+}
+
+static void test_unknown_words_are_warned_of(void **state)
+{
+	struct composing composing = compose("f_status_b {}\nf_misspelt {}");
+
+	(void)state;
+	assert_int_equal(composing.problems.errors, 0);
+	assert_int_equal(composing.problems.count, 2);
+	complains(&composing, 3, "an exclusion of f_misspelt names `f_statsu`",
+		  "f_status");
+	complains(&composing, 3, "`before` of f_misspelt names `f_deeep`",
+		  "f_deep");
+	done(&composing);
+}
+
 static void test_automatic_avoids_conflicts(void **state)
 {
 	struct composing composing =
@@ -209,6 +240,8 @@ int main(void)
 		cmocka_unit_test(test_layers_need_driver_and_segments),
 		cmocka_unit_test(test_conflicts),
 		cmocka_unit_test(test_automatic),
+		cmocka_unit_test(test_automatic_without_a_standard_is_refused),
+		cmocka_unit_test(test_unknown_words_are_warned_of),
 		cmocka_unit_test(test_automatic_avoids_conflicts),
 		cmocka_unit_test(test_automatic_from_nothing),
 		cmocka_unit_test(test_writers_and_readers),
