@@ -64,6 +64,7 @@ static const struct nopal_microprotocol stub_policy = {
 	.family = "congestion",
 	.summary = "gives way to marks",
 	.provides = (const struct nopal_role[]){ { "congestion_policy", true },
+						 { "window_policy", false },
 						 { 0 } },
 	.shared =
 		(const struct nopal_shared[]){

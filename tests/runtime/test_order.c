@@ -18,6 +18,7 @@ FAKE(f_rebuild, .raises = FAKE_RAISES("SEGMENT_FROM_NET", "SEGMENT_TO_NET"),
 
 #define LOST(...)                                                              \
 	FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment, __VA_ARGS__))
+FAKE(f_nobody);
 FAKE(f_order_a, .bindings = LOST(.after = "f_late|f_nobody"));
 FAKE(f_order_b, .bindings = LOST(.kinds = NOPAL_DATA));
 FAKE(f_order_c, .bindings = LOST(.before = "f_order_b"),
@@ -29,8 +30,8 @@ FAKE(f_apart, .bindings = LOST(.kinds = NOPAL_REPLIES, .before = "f_order_b",
 			       .after = "f_order_b"));
 
 static const struct nopal_microprotocol *const fakes[] = {
-	&f_echo,    &f_rebuild, &f_order_a, &f_order_b, &f_order_c,
-	&f_round_a, &f_round_b, &f_round_c, &f_apart,	NULL,
+	&f_echo,    &f_rebuild, &f_order_a, &f_order_b, &f_order_c, &f_round_a,
+	&f_round_b, &f_round_c, &f_apart,   &f_nobody,	NULL,
 };
 
 static int add_fakes(void **state)
