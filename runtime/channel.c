@@ -84,6 +84,12 @@ bool nopal_channel_reaches(const struct nopal_session *session, uint32_t index)
 	       same_family(&core->peer, &core->group->member[index]->peer);
 }
 
+/* Where a segment of the group says its kind, to the layer of destinations too. */
+static uint8_t cast_kind_slot(const struct nopal_plan *plan)
+{
+	return plan->layers[plan->destinations].above_kind_slot;
+}
+
 static const struct nopal_header *cast_header(const struct nopal_core *core)
 {
 	return &core->layer->plan->kinds[NOPAL_KIND_CAST].header;
@@ -107,7 +113,7 @@ void nopal__cast(struct nopal_core *group, struct nopal_segment *segment)
 
 	if (!at)
 		return; /* as one lost on the way */
-	segment->attribute[plan->above_kind_slot] = segment->kind;
+	segment->attribute[cast_kind_slot(plan)] = segment->kind;
 	*at++ = nopal__first_byte(NOPAL_KIND_CAST);
 	at = nopal__put(at, group->peer_id, NOPAL_ID_BYTES);
 	at = put_fields(cast_header(group), segment, at);
@@ -254,8 +260,8 @@ void nopal__cast_receive(struct nopal_endpoint *door,
 				length, 1 + NOPAL_ID_BYTES);
 	if (!segment)
 		return;
-	kind = segment->attribute[plan->above_kind_slot];
-	if (kind >= NOPAL_KIND_CAST || !plan->kinds[kind].name) {
+	kind = segment->attribute[cast_kind_slot(plan)];
+	if (kind >= NOPAL_KIND_ROOM || !(core->layer->kinds >> kind & 1)) {
 		core->awake->counters.rx_malformed++;
 		nopal__segment_free(core, segment);
 		return;

@@ -128,12 +128,14 @@ static void write_layer(struct nopal_text *out, const struct nopal_plan *plan,
 	nopal__append(out,
 		      "\t{ .plan = &fused_plan, .index = %u, .first_part = %u, "
 		      ".part_count = %u,\n\t  .timer_count = %uu, "
-		      ".packet_number_slot = %u,\n\t  .deliver = 0x%xu, "
+		      ".packet_number_slot = %u, .above_kind_slot = %u, "
+		      ".kinds = 0x%xu,\n\t  .deliver = 0x%xu, "
 		      ".tracks = %d, .rises = %d, .sinks = %d, "
 		      ".lets_go = %d, .rearm = ",
 		      layer->index, layer->first_part, layer->part_count,
 		      layer->timer_count, layer->packet_number_slot,
-		      layer->deliver, layer->tracks, layer->rises, layer->sinks,
+		      layer->above_kind_slot, layer->kinds, layer->deliver,
+		      layer->tracks, layer->rises, layer->sinks,
 		      layer->lets_go);
 	write_masks(out, layer->rearm, NOPAL_KIND_ROOM);
 	nopal__append(out, ",\n\t  .hold = {\n");
@@ -174,8 +176,7 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      "static const struct nopal_plan fused_plan = {\n"
 		      "\t.fingerprint = UINT64_C(0x%llx), .layer_count = %uu, "
 		      ".part_count = %uu,\n\t.slot_count = %uu, "
-		      ".serial_count = %uu, .above_kind_slot = %u, "
-		      ".destination_slot = %u, "
+		      ".serial_count = %uu, .destination_slot = %u, "
 		      ".stream_slot = %u,\n"
 		      "\t.header_bytes = %uu, .body_bytes = %uu, "
 		      ".trailer_bytes = %uu, .datagram_bytes = %uu, "
@@ -185,11 +186,11 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      "\t.message_limit = UINT64_C(%llu),\n\t",
 		      (unsigned long long)plan->fingerprint, plan->layer_count,
 		      plan->part_count, plan->slot_count, plan->serial_count,
-		      plan->above_kind_slot, plan->destination_slot,
-		      plan->stream_slot, plan->header_bytes, plan->body_bytes,
-		      plan->trailer_bytes, plan->datagram_bytes,
-		      plan->path_floor, plan->demux, plan->many_paths,
-		      plan->head_bytes, plan->data_field_bytes,
+		      plan->destination_slot, plan->stream_slot,
+		      plan->header_bytes, plan->body_bytes, plan->trailer_bytes,
+		      plan->datagram_bytes, plan->path_floor, plan->demux,
+		      plan->many_paths, plan->head_bytes,
+		      plan->data_field_bytes,
 		      (unsigned long long)plan->message_limit);
 	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
 	nopal__append(out, "\n\t");

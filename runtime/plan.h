@@ -126,7 +126,11 @@ struct nopal_layer {
 	uint32_t shared_at, serial_at, timers_at;
 	uint64_t *fresh;	    /* it, as it begins */
 	uint8_t packet_number_slot; /* 0: nobody in the layer reads it */
-	struct nopal_header coded;  /* of data, for redundancy to code over */
+	/* A message here is a segment of the layer above: its kind there.  0: the
+	 * application is above. */
+	uint8_t above_kind_slot;
+	uint32_t kinds; /* a bit each: data, and its microprotocols' own */
+	struct nopal_header coded; /* of data, for redundancy to code over */
 	const struct nopal_part *connection; /* role; NULL: nobody */
 };
 
@@ -145,7 +149,6 @@ struct nopal_plan {
 	uint64_t properties; /* slots that applications set, a bit each */
 	uint8_t serial_of[NOPAL_SLOT_ROOM]; /* reference index + 1, or 0 */
 	uint32_t serial_count;
-	uint8_t above_kind_slot;  /* kind of a segment of an upper layer */
 	uint8_t destination_slot; /* whom a segment is for, or came from */
 	uint8_t destinations; /* index of the layer of them; 0: there is none */
 	bool channel;	     /* and the one above it may speak to all at once */

@@ -5,8 +5,9 @@
  * Slot 0 is the absent attribute and reads 0.  Names belong to a layer; the
  * header runs through the layers from the top; in a layer the packet number is
  * first, then come the microprotocols by name, each one's table in its order.
- * An upper layer's fields are all on the data segments of the layer below, with
- * one byte that says which kind of the upper layer it is.
+ * An upper layer's fields are all on the data segments of the lowest, and behind
+ * them, for each layer that has one above it, a byte that says which kind of
+ * segment its message is there.
  */
 #include <string.h>
 
@@ -61,6 +62,21 @@ static uint8_t slot_find(const struct slots *slots, uint8_t layer,
 	return 0;
 }
 
+static uint8_t slot_new(struct slots *slots, uint8_t layer, const char *name)
+{
+	struct nopal_plan *plan = slots->plan;
+	uint8_t slot;
+
+	if (plan->slot_count == NOPAL_SLOT_ROOM) {
+		slots->full = true;
+		return 0;
+	}
+	slot = (uint8_t)plan->slot_count++;
+	plan->slot_name[slot] = name;
+	slots->layer[slot] = layer;
+	return slot;
+}
+
 static uint8_t slot_add(struct slots *slots, uint8_t layer, const char *name,
 			bool serial)
 {
@@ -69,14 +85,8 @@ static uint8_t slot_add(struct slots *slots, uint8_t layer, const char *name,
 
 	if (slot)
 		return slot;
-	if (plan->slot_count == NOPAL_SLOT_ROOM) {
-		slots->full = true;
-		return 0;
-	}
-	slot = (uint8_t)plan->slot_count++;
-	plan->slot_name[slot] = name;
-	slots->layer[slot] = layer;
-	if (serial)
+	slot = slot_new(slots, layer, name);
+	if (slot && serial)
 		plan->serial_of[slot] = (uint8_t)++plan->serial_count;
 	return slot;
 }
@@ -104,6 +114,18 @@ static void slots_make(struct slots *slots, struct nopal_layer *layer,
 				UINT64_C(1) << slot_add(slots, layer->index,
 							attribute->name, false);
 	}
+}
+
+/* Of no microprotocol: what layers tell each other. */
+static void slots_between(struct slots *slots)
+{
+	struct nopal_plan *plan = slots->plan;
+
+	for (uint32_t l = 1; l < plan->layer_count; l++)
+		plan->layers[l].above_kind_slot =
+			slot_new(slots, UINT8_MAX, "above_kind");
+	if (plan->flow)
+		plan->stream_slot = slot_new(slots, UINT8_MAX, "stream");
 }
 
 static void slots_resolve(const struct slots *slots,
@@ -137,8 +159,8 @@ static void parts_by_name(const struct nopal_plan *plan,
 	}
 }
 
-static int kinds_number(struct nopal_plan *plan, struct nopal_part *part,
-			uint8_t *next)
+static int kinds_number(struct nopal_plan *plan, struct nopal_layer *layer,
+			struct nopal_part *part, uint8_t *next)
 {
 	const struct nopal_kind *kind = part->microprotocol->kinds;
 
@@ -150,6 +172,7 @@ static int kinds_number(struct nopal_plan *plan, struct nopal_part *part,
 		if (code >= NOPAL_KIND_CAST)
 			return -1;
 		part->kind[i] = code;
+		layer->kinds |= UINT32_C(1) << code;
 		plan->kinds[code].name = kind[i].name;
 		plan->kinds[code].class = kind[i].class;
 		plan->kinds[code].part = part;
@@ -242,6 +265,15 @@ static void fields_of_layer(struct nopal_plan *plan,
 		fields_of_part(plan, layer->index, parts[p], code, all);
 }
 
+/* Which kinds of segment the layers above the first `count` of them have sent. */
+static void fields_of_kinds(struct nopal_plan *plan, uint32_t count,
+			    uint8_t code)
+{
+	for (uint8_t l = 1; l <= count; l++)
+		field_add(plan, &plan->kinds[code].header, l,
+			  plan->layers[l].above_kind_slot, ABOVE_KIND_BYTES);
+}
+
 static void headers_make(struct nopal_plan *plan)
 {
 	uint8_t bottom = (uint8_t)(plan->layer_count - 1);
@@ -251,11 +283,10 @@ static void headers_make(struct nopal_plan *plan)
 			continue;
 		for (uint32_t l = 0; l < bottom && code == NOPAL_KIND_DATA; l++)
 			fields_of_layer(plan, &plan->layers[l], code, true);
-		if (plan->above_kind_slot && code == NOPAL_KIND_DATA)
-			field_add(plan, &plan->kinds[code].header, bottom,
-				  plan->above_kind_slot, ABOVE_KIND_BYTES);
+		if (code == NOPAL_KIND_DATA)
+			fields_of_kinds(plan, bottom, code);
 		if (plan->flow && code == NOPAL_KIND_DATA)
-			field_add(plan, &plan->kinds[code].header, bottom,
+			field_add(plan, &plan->kinds[code].header, plan->flow,
 				  plan->stream_slot, STREAM_BYTES);
 		fields_of_layer(plan, &plan->layers[bottom], code, false);
 	}
@@ -269,8 +300,7 @@ static void header_of_cast(struct nopal_plan *plan)
 	cast->name = "cast";
 	for (uint32_t l = 0; l < plan->destinations; l++)
 		fields_of_layer(plan, &plan->layers[l], NOPAL_KIND_CAST, true);
-	field_add(plan, &cast->header, plan->destinations - 1,
-		  plan->above_kind_slot, ABOVE_KIND_BYTES);
+	fields_of_kinds(plan, plan->destinations, NOPAL_KIND_CAST);
 }
 
 /* What differs from departure to departure is no part of what is coded. */
@@ -364,6 +394,14 @@ static void foreign_kinds(struct nopal_plan *plan,
 	}
 }
 
+static bool is_kind_above(const struct nopal_plan *plan, uint8_t slot)
+{
+	for (uint32_t l = 1; l < plan->layer_count; l++)
+		if (plan->layers[l].above_kind_slot == slot)
+			return true;
+	return false;
+}
+
 /* What it does not carry cannot travel; what it does is in its own header. */
 static void foreign_fields(struct nopal_plan *plan, unsigned code,
 			   struct nopal_problems *problems)
@@ -374,7 +412,7 @@ static void foreign_fields(struct nopal_plan *plan, unsigned code,
 		uint8_t slot = header->fields[i].slot;
 
 		/* Layers above send data alone, or were refused by now. */
-		if (slot == plan->above_kind_slot)
+		if (is_kind_above(plan, slot))
 			continue;
 		if (!carries(plan->format->microprotocol->format,
 			     plan->slot_name[slot]))
@@ -417,20 +455,17 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		struct nopal_layer *layer = &plan->layers[l];
 		struct nopal_part *parts[UINT8_MAX];
 
+		layer->kinds = 1u << NOPAL_KIND_DATA;
 		parts_by_name(plan, layer, parts);
 		for (uint32_t p = 0; p < layer->part_count; p++) {
 			slots_make(&slots, layer, parts[p]);
-			failed |= kinds_number(plan, parts[p], &next_kind);
+			failed |=
+				kinds_number(plan, layer, parts[p], &next_kind);
 		}
 		for (uint32_t p = 0; p < layer->part_count; p++)
 			slots_resolve(&slots, layer, parts[p]);
 	}
-	if (plan->layer_count > 1)
-		plan->above_kind_slot =
-			slot_add(&slots, UINT8_MAX, "above_kind", false);
-	if (plan->flow)
-		plan->stream_slot =
-			slot_add(&slots, UINT8_MAX, "stream", false);
+	slots_between(&slots);
 	if (failed || slots.full) {
 		nopal_problems_add(
 			problems, plan->name, 0, "use fewer microprotocols",

@@ -125,7 +125,7 @@ static void take_attributes(const struct nopal_core *core, uint64_t *attribute,
 	const struct nopal_plan *plan = nopal__plan(core);
 
 	memcpy(attribute, from->attribute, plan->slot_count * sizeof(uint64_t));
-	attribute[plan->above_kind_slot] = from->kind;
+	attribute[nopal__layer(core)->above_kind_slot] = from->kind;
 }
 
 static void send_put_properties(struct nopal_message *message,
@@ -289,7 +289,7 @@ void nopal__segment_take(struct nopal_core *core, struct nopal_core *above,
 	segment->departed_ns = -1;
 	segment->departures = 0;
 	segment->pins = 0;
-	segment->attribute[nopal__plan(core)->above_kind_slot] = segment->kind;
+	segment->attribute[nopal__layer(core)->above_kind_slot] = segment->kind;
 	nopal__segment_hold(core, segment);
 	send_count(core, segment->body.length);
 	nopal_raise_SEGMENT_FROM_USER(&core->session, segment);

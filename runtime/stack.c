@@ -109,14 +109,15 @@ static struct nopal_core *taker(struct nopal_core *core,
 		core->is_flow
 			? nopal__stream_for(core, attribute[plan->stream_slot])
 			: core->above;
-	uint64_t kind = attribute[plan->above_kind_slot];
+	uint64_t kind = attribute[nopal__layer(core)->above_kind_slot];
 
 	if (!above)
 		return NULL; /* of a stream that has ended */
 	nopal__touch(above);
 	if (above->life == NOPAL_LIFE_ENDED)
 		return NULL;
-	if (kind >= NOPAL_KIND_ROOM || !plan->kinds[kind].name) {
+	if (kind >= NOPAL_KIND_ROOM ||
+	    !(nopal__layer(above)->kinds >> kind & 1)) {
 		core->awake->counters.rx_malformed++;
 		return NULL;
 	}

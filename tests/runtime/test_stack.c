@@ -145,8 +145,6 @@ static void test_the_stack_closes_from_the_top(void **state)
 	rig_close(&rig);
 }
 
-/* ------------------------------------- where nobody below looks at messages */
-
 #define UPPER                                                                  \
 	"layer \"upper\" {\n"                                                  \
 	"  transport_driver {}\n  resize {}\n"                                 \
@@ -162,6 +160,97 @@ static struct nopal_awake *below(const struct rig_side *side)
 {
 	return rig_awake(&nopal__core(side->session)->below->session);
 }
+
+/* ------------------------------------------ what one layer tells the next */
+
+/* Bytes wait for the right to be sent, two layers above the one that sends. */
+static const char THREE[] =
+	"layer \"top\" {\n"
+	"  transport_driver {}\n  fixed_size {}\n"
+	"  rts_cts { buffer = 16KiB  initial = 1KiB  ahead = 1KiB }\n}\n"
+	"layer \"middle\" {\n"
+	"  transport_driver {}\n  resize {}\n"
+	"  sequenced_segments {}\n  rts_cts { initial = 1KiB }\n}\n"
+	"layer \"lowest\" {\n"
+	"  transport_driver {}\n  virtual_circuit {}\n  fixed_size {}\n"
+	"  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
+	"  reliable_fifo {}\n}\n";
+
+static void test_each_of_three_layers_hears_its_own_control(void **state)
+{
+	enum { COUNT = 40, BYTES = 500 };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, THREE, NULL);
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(rig_send_bytes(&rig, BYTES), 0);
+	rig_finish(&rig);
+	assert_int_equal(rig.acceptor.delivered, COUNT);
+	assert_int_equal(rig.acceptor.delivered_bytes, COUNT * BYTES);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], COUNT);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
+	rig_close(&rig);
+}
+
+static void test_each_layer_adds_a_byte_to_the_lowest_header(void **state)
+{
+	struct nopal_plan *plan = rig_plan(THREE);
+
+	(void)state;
+	/* kind, session id; fragment and number of the middle, kinds of both above,
+	 * packet number and segment number */
+	assert_int_equal(nopal_plan_header_bytes(plan),
+			 1 + 4 + (2 + 4) + 2 + (4 + 4));
+	nopal_plan_unref(plan);
+}
+
+/* A peer that says that a message is a segment of another layer's kind. */
+static uint8_t said_kind;
+
+static enum nopal_verdict liar_on_from_net(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   struct nopal_segment *segment)
+{
+	(void)part;
+	segment->attribute[nopal__core(session)->layer->above_kind_slot] =
+		said_kind;
+	return NOPAL_CONTINUE;
+}
+
+static const struct nopal_microprotocol liar = {
+	.abi = NOPAL_ABI,
+	.name = "liar",
+	.family = "fake",
+	.summary = "it lies on what the layer above has sent",
+	.bindings =
+		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_FROM_NET,
+							 liar_on_from_net,
+							 .kinds = NOPAL_DATA),
+						{ 0 } },
+};
+
+static void test_a_kind_of_another_layer_does_not_rise(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_add(&liar);
+	rig_open(&rig, UPPER LOWER "  liar {}\n}\n", NULL);
+	said_kind = NOPAL_KIND_DATA;
+	rig_send(&rig, "data");
+	rig_run(&rig, NOPAL_SECOND);
+	said_kind = rig_part(rig.acceptor.session, "positive_ack")->kind[0];
+	assert_int_not_equal(said_kind, NOPAL_KIND_DATA);
+	rig_send(&rig, "no ack");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	assert_int_equal(below(&rig.acceptor)->counters.rx_malformed, 1);
+	rig_close(&rig);
+}
+
+/* ------------------------------------- where nobody below looks at messages */
 
 /* What the lower layer has of three messages of one, four and one segments, under way
  * and then there. */
@@ -475,6 +564,11 @@ int main(void)
 		cmocka_unit_test(
 			test_an_upper_layers_counter_outruns_its_bytes),
 		cmocka_unit_test(test_the_stack_closes_from_the_top),
+		cmocka_unit_test(
+			test_each_of_three_layers_hears_its_own_control),
+		cmocka_unit_test(
+			test_each_layer_adds_a_byte_to_the_lowest_header),
+		cmocka_unit_test(test_a_kind_of_another_layer_does_not_rise),
 		cmocka_unit_test(test_whole_messages_go_through_as_segments),
 		cmocka_unit_test(test_messages_that_are_looked_at_are_made),
 		cmocka_unit_test(test_who_begins_to_look_sees_messages),
