@@ -424,7 +424,8 @@ void nopal_session_peer(const struct nopal_session *session,
 			struct nopal_address *ret_address);
 void *nopal_session_user(const struct nopal_session *session);
 uint32_t nopal_session_id(const struct nopal_session *session);
-/* A shared variable by name (smoothed_rtt_ns, ...); false when there is none. */
+/* A shared variable by name (smoothed_rtt_ns, ...), of the uppermost layer where some
+ * microprotocol writes it; false when there is none. */
 bool nopal_session_shared(const struct nopal_session *session, const char *name,
 			  int64_t *ret_value);
 

@@ -320,8 +320,7 @@ void nopal_plan_unref(struct nopal_plan *plan)
 		return;
 	for (uint32_t l = 0; l < plan->layer_count; l++) {
 		free(plan->layers[l].call_store);
-		free(plan->layers[l].shared_name);
-		free(plan->layers[l].shared_initial);
+		free(plan->layers[l].shared);
 		free(plan->layers[l].timers);
 		free(plan->layers[l].fresh);
 	}

@@ -95,6 +95,12 @@ struct nopal_timer_plan {
 	const struct nopal_part *part;
 };
 
+struct nopal_shared_plan {
+	const char *name;
+	int64_t initial;
+	bool written; /* false: only read, and so it stays */
+};
+
 struct nopal_layer {
 	const char *name;
 	const struct nopal_plan *plan;
@@ -116,8 +122,7 @@ struct nopal_layer {
 	const char *hold_why[NOPAL_BARRIERS][NOPAL_HOLD_ROOM + 1];
 	const struct nopal_part *hold_part[NOPAL_BARRIERS][NOPAL_HOLD_ROOM + 1];
 	uint32_t shared_count;
-	const char **shared_name;
-	int64_t *shared_initial;
+	struct nopal_shared_plan *shared;
 	uint32_t timer_count;
 	struct nopal_timer_plan *timers;
 	/* of one instance: struct nopal_awake, states, shared variables, serials,

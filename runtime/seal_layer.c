@@ -23,36 +23,46 @@ static uint32_t align(size_t bytes)
 
 /* ------------------------------------------------------------ shared variables */
 
-static uint32_t shared_find(const struct nopal_layer *layer, const char *name)
+/* Its writer in the layer; NULL: nobody writes it. */
+static const struct nopal_shared *shared_writer(const struct nopal_layer *layer,
+						const struct nopal_part *parts,
+						const char *name)
+{
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const struct nopal_shared *shared =
+			parts[p].microprotocol->shared;
+
+		for (; shared && shared->name; shared++)
+			if (shared->access == NOPAL_WRITE &&
+			    strcmp(shared->name, name) == 0)
+				return shared;
+	}
+	return NULL;
+}
+
+/* Those that begin alike are one: a written one with all who read it; what nobody
+ * writes is to each reader what it said. */
+static uint8_t shared_place(struct nopal_layer *layer,
+			    const struct nopal_shared *shared)
 {
 	uint32_t i = 0;
 
 	while (i < layer->shared_count &&
-	       strcmp(layer->shared_name[i], name) != 0)
+	       (layer->shared[i].initial != shared->initial ||
+		strcmp(layer->shared[i].name, shared->name) != 0))
 		i++;
-	return i;
-}
-
-static void shared_add(struct nopal_layer *layer,
-		       const struct nopal_shared *shared)
-{
-	uint32_t i = shared_find(layer, shared->name);
-
-	if (i < layer->shared_count) {
-		if (shared->access == NOPAL_WRITE)
-			layer->shared_initial[i] = shared->initial;
-		return;
-	}
-	layer->shared_name = realloc(layer->shared_name,
-				     (i + 1) * sizeof(*layer->shared_name));
-	layer->shared_initial =
-		realloc(layer->shared_initial,
-			(i + 1) * sizeof(*layer->shared_initial));
-	if (!layer->shared_name || !layer->shared_initial)
+	if (i < layer->shared_count)
+		return (uint8_t)i;
+	layer->shared =
+		realloc(layer->shared, (i + 1) * sizeof(*layer->shared));
+	if (!layer->shared)
 		abort();
-	layer->shared_name[i] = shared->name;
-	layer->shared_initial[i] = shared->initial;
-	layer->shared_count++;
+	layer->shared[layer->shared_count++] = (struct nopal_shared_plan){
+		.name = shared->name,
+		.initial = shared->initial,
+		.written = shared->access == NOPAL_WRITE,
+	};
+	return (uint8_t)i;
 }
 
 static void seal_shared(struct nopal_layer *layer, struct nopal_part *parts)
@@ -61,16 +71,13 @@ static void seal_shared(struct nopal_layer *layer, struct nopal_part *parts)
 		const struct nopal_shared *shared =
 			parts[p].microprotocol->shared;
 
-		for (unsigned i = 0; shared && shared[i].name; i++)
-			shared_add(layer, &shared[i]);
-	}
-	for (uint32_t p = 0; p < layer->part_count; p++) {
-		const struct nopal_shared *shared =
-			parts[p].microprotocol->shared;
+		for (unsigned i = 0; shared && shared[i].name; i++) {
+			const struct nopal_shared *writer =
+				shared_writer(layer, parts, shared[i].name);
 
-		for (unsigned i = 0; shared && shared[i].name; i++)
-			parts[p].shared[i] =
-				(uint8_t)shared_find(layer, shared[i].name);
+			parts[p].shared[i] = shared_place(
+				layer, writer ? writer : &shared[i]);
+		}
 	}
 }
 
@@ -260,9 +267,9 @@ void nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 		abort();
 	awake->budget = plan->budget;
 	nopal__send_limit(awake);
-	if (layer->shared_count)
-		memcpy(fresh + layer->shared_at, layer->shared_initial,
-		       layer->shared_count * sizeof(int64_t));
+	for (uint32_t i = 0; i < layer->shared_count; i++)
+		((int64_t *)(void *)(fresh + layer->shared_at))[i] =
+			layer->shared[i].initial;
 	for (uint32_t i = 0; i < layer->timer_count + NOPAL_TIMERS_OWN; i++)
 		timers[i].deadline_ns = NOPAL_NEVER;
 	layer->fresh = (void *)fresh;
@@ -270,13 +277,23 @@ void nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 
 /* ---------------------------------------------------------------- the layer */
 
-static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
+/* NULL: nobody writes it, so that it says nothing. */
+static const struct nopal_shared_plan *
+shared_written(const struct nopal_layer *layer, const char *name)
 {
-	/* by this it says that nothing waits to leave it */
-	uint32_t idle = shared_find(flow, "app_limited");
+	for (uint32_t i = 0; i < layer->shared_count; i++)
+		if (layer->shared[i].written &&
+		    strcmp(layer->shared[i].name, name) == 0)
+			return &layer->shared[i];
+	return NULL;
+}
 
-	if (idle < flow->shared_count)
-		plan->flow_idle = idle + 1;
+static void need_all(struct nopal_layer *layer)
+{
+	for (uint32_t i = 0; i < layer->shared_count; i++)
+		if (!layer->shared[i].written &&
+		    strcmp(layer->shared[i].name, "reliability_unmet") == 0)
+			layer->shared[i].initial = 1;
 }
 
 /* Where all arrives that a layer stands on, an unseen segment there is still needed,
@@ -284,14 +301,19 @@ static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
  * what one below has given up. */
 void nopal__seal_facts(struct nopal_plan *plan)
 {
-	for (uint32_t l = 0; l + 1 < plan->layer_count; l++) {
-		struct nopal_layer *layer = &plan->layers[l];
-		uint32_t unmet = shared_find(layer, "reliability_unmet");
+	for (uint32_t l = 0; l + 1 < plan->layer_count; l++)
+		if (nopal__promise_stands_on_all(plan->composition, l))
+			need_all(&plan->layers[l]);
+}
 
-		if (unmet < layer->shared_count &&
-		    nopal__promise_stands_on_all(plan->composition, l))
-			layer->shared_initial[unmet] = 1;
-	}
+/* By its variable app_limited a flow says that nothing waits to leave it. */
+static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
+{
+	const struct nopal_shared_plan *idle =
+		shared_written(flow, "app_limited");
+
+	if (idle)
+		plan->flow_idle = 1 + (uint32_t)(idle - flow->shared);
 }
 
 static bool is_handled(const struct nopal_layer *layer, enum nopal_event event)

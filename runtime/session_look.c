@@ -76,7 +76,8 @@ bool nopal_session_shared(const struct nopal_session *session, const char *name,
 	for (const struct nopal_core *core = nopal__core(session); core;
 	     core = core->below)
 		for (uint32_t i = 0; i < core->layer->shared_count; i++)
-			if (strcmp(core->layer->shared_name[i], name) == 0) {
+			if (core->layer->shared[i].written &&
+			    strcmp(core->layer->shared[i].name, name) == 0) {
 				*ret_value = core->session.shared[i];
 				return true;
 			}

@@ -174,6 +174,26 @@ static void test_a_stream_that_breaks_gives_up_its_turn(void **state)
 	pair_close();
 }
 
+/* Below is nobody who says whether something waits to leave. */
+static void test_a_flow_without_a_window_gives_turns_at_once(void **state)
+{
+	(void)state;
+	pair_open("layer \"stream\" { multiplicity = per_stream\n" STREAM
+		  " round_robin {}\n}\nlayer \"flow\" {\n"
+		  " transport_driver {} virtual_circuit {} resize {}\n"
+		  " sequenced_segments {} positive_ack {} rtt_estimation {}\n"
+		  " retransmit {} checksum {}\n}\n",
+		  "rate 20mbit delay 10ms loss 5%");
+	for (uint32_t i = 0; i < 3; i++)
+		open_stream(i);
+	for (uint32_t i = 0; i < 3; i++)
+		nopal_send(pair.here[i].session, bytes, BYTES / 10, 0);
+	pair_run(20 * NOPAL_SECOND);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(pair.there[i].bytes, BYTES / 10);
+	pair_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +202,8 @@ int main(void)
 		cmocka_unit_test(
 			test_what_is_urgent_takes_a_round_trip_more_at_most),
 		cmocka_unit_test(test_a_stream_that_breaks_gives_up_its_turn),
+		cmocka_unit_test(
+			test_a_flow_without_a_window_gives_turns_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

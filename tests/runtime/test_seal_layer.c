@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared variables of a layer: what is written, what is only read, and what the layers
+ * above are told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fakes.h"
+#include "rig.h"
+
+enum { READS_THREE = 3, READS_SEVEN = 7 };
+
+FAKE(reads_three, .shared = FAKE_SHARED({ "fact", NOPAL_READ_OPTIONAL,
+					  READS_THREE, "3: unknown" }));
+FAKE(reads_seven, .shared = FAKE_SHARED({ "fact", NOPAL_READ_OPTIONAL,
+					  READS_SEVEN, "7: unknown" }));
+FAKE(writes_one, .shared = FAKE_SHARED({ "fact", NOPAL_WRITE, 1, "known" }));
+
+/* The `initial` of the fact as the microprotocol reads it at first. */
+static int64_t read_by(const struct rig *rig, const char *name)
+{
+	return nopal_shared(rig->opener.session,
+			    rig_part(rig->opener.session, name), 0);
+}
+
+static void open_with(struct rig *rig, const char *parts)
+{
+	char config[256];
+
+	rig_add(&reads_three);
+	rig_add(&reads_seven);
+	rig_add(&writes_one);
+	snprintf(config, sizeof(config), "transport_driver {} fixed_size {} %s",
+		 parts);
+	rig_open(rig, config, NULL);
+}
+
+static void
+test_what_nobody_writes_is_what_each_reader_takes_it_for(void **state)
+{
+	static const char *const orders[] = {
+		"reads_three {} reads_seven {}",
+		"reads_seven {} reads_three {}",
+	};
+	struct rig rig;
+	int64_t value;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		open_with(&rig, orders[i]);
+		assert_int_equal(read_by(&rig, "reads_three"), READS_THREE);
+		assert_int_equal(read_by(&rig, "reads_seven"), READS_SEVEN);
+		assert_false(nopal_session_shared(rig.opener.session, "fact",
+						  &value));
+		rig_close(&rig);
+	}
+}
+
+static void test_what_is_written_begins_as_its_writer_says(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	open_with(&rig, "reads_three {} reads_seven {} writes_one {}");
+	assert_int_equal(read_by(&rig, "reads_three"), 1);
+	assert_int_equal(read_by(&rig, "reads_seven"), 1);
+	nopal_share(rig.opener.session,
+		    rig_part(rig.opener.session, "writes_one"), 0, 9);
+	assert_int_equal(read_by(&rig, "reads_three"), 9);
+	assert_int_equal(read_by(&rig, "reads_seven"), 9);
+	assert_int_equal(rig_shared(rig.opener.session, "fact"), 9);
+	rig_close(&rig);
+}
+
+/* A reader above does not hide the writer below. */
+static void test_a_variable_is_found_where_it_is_written(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_add(&reads_three);
+	rig_add(&writes_one);
+	rig_open(&rig,
+		 "layer \"upper\" {\n transport_driver {} fixed_size {} "
+		 "reads_three {}\n}\n"
+		 "layer \"lower\" {\n transport_driver {} fixed_size {} "
+		 "writes_one {}\n}\n",
+		 NULL);
+	assert_int_equal(rig_shared(rig.opener.session, "fact"), 1);
+	rig_close(&rig);
+}
+
+/* ------------------------------------------------- whether a flow is at rest */
+
+#define STREAMS_ON(flow)                                                       \
+	"layer \"stream\" { multiplicity = per_stream\n"                       \
+	" transport_driver {} stream_end {} fixed_size {} round_robin {}\n}\n" \
+	"layer \"flow\" {\n"                                                   \
+	" transport_driver {} virtual_circuit {} fixed_size {}\n"              \
+	" sequenced_segments {} positive_ack {} rtt_estimation {}\n"           \
+	" retransmit {} " flow "\n}\n"
+
+static void test_a_flow_tells_that_it_is_idle_where_somebody_knows(void **state)
+{
+	struct nopal_plan *with =
+		rig_plan(STREAMS_ON("windowed_cc {} tcp_congestion {}"));
+	struct nopal_plan *without = rig_plan(STREAMS_ON(""));
+	const struct nopal_layer *flow = &with->layers[1];
+
+	(void)state;
+	assert_int_not_equal(with->flow_idle, 0);
+	assert_string_equal(flow->shared[with->flow_idle - 1].name,
+			    "app_limited");
+	assert_true(flow->shared[with->flow_idle - 1].written);
+	assert_int_equal(without->flow_idle, 0); /* retransmit only reads it */
+	nopal_plan_unref(with);
+	nopal_plan_unref(without);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_what_nobody_writes_is_what_each_reader_takes_it_for),
+		cmocka_unit_test(
+			test_what_is_written_begins_as_its_writer_says),
+		cmocka_unit_test(test_a_variable_is_found_where_it_is_written),
+		cmocka_unit_test(
+			test_a_flow_tells_that_it_is_idle_where_somebody_knows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
