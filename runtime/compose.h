@@ -101,7 +101,8 @@ struct nopal_promise_walk {
 };
 /* Fills `service` with that of the layer `until`. */
 void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until);
-/* Does all arrive that this layer stands on, whatever properties messages have? */
+/* Does all arrive that this layer stands on, whatever properties messages have?  Not
+ * above destinations: a copy for one may end by itself, or be none. */
 bool nopal__promise_stands_on_all(const struct nopal_composition *composition,
 				  size_t layer);
 /* Sets the plan's limit of messages; `wanted`: what the config says, or 0. */

@@ -215,6 +215,10 @@ bool nopal__promise_stands_on_all(const struct nopal_composition *composition,
 	struct nopal_promise_walk walk = { .composition = composition };
 	struct nopal_text names = { 0 };
 
+	for (size_t l = layer + 1; l < composition->layer_count; l++)
+		if (composition->layers[l].multiplicity ==
+		    NOPAL_PER_DESTINATION)
+			return false;
 	promise_names(composition, &names);
 	walk.names = names.text;
 	nopal__promise_walk(&walk, layer);

@@ -247,6 +247,10 @@ const struct nopal_microprotocol nopal_fan_out = {
 			  .because = "it counts those that have a message" },
 			{ 0 } },
 	.promises = NOPAL_PROMISES(
+		{ NOPAL_PROGRESS, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+		  .when = "slow=skip", .with = "reliable_order",
+		  .because = "a destination that was skipped waits for the "
+			     "messages that it was not given" },
 		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
 		  .when = "acks", .bound = "acks",
 		  .because = "so many destinations must have a message" },

@@ -119,6 +119,76 @@ static void test_a_flow_tells_that_it_is_idle_where_somebody_knows(void **state)
 	nopal_plan_unref(without);
 }
 
+/* -------------------------------------- what is missing and must still come */
+
+#define LAYER(name, parts)                                                     \
+	"layer \"" name                                                        \
+	"\" {\n transport_driver {} sequenced_segments {} " parts "\n}\n"
+#define SENDS_AGAIN                                                            \
+	"virtual_circuit {} fixed_size {} positive_ack {} retransmit {}"
+
+/* What resize in the uppermost layer takes it for. */
+static int64_t need_at_the_top(const char *config)
+{
+	struct nopal_plan *plan = rig_plan(config);
+	const struct nopal_layer *top = &plan->layers[0];
+	int64_t need = -1;
+
+	for (uint32_t i = 0; i < top->shared_count; i++)
+		if (strcmp(top->shared[i].name, "reliability_unmet") == 0)
+			need = top->shared[i].initial;
+	nopal_plan_unref(plan);
+	return need;
+}
+
+static void test_all_layers_above_one_that_sends_again_need_all(void **state)
+{
+	(void)state;
+	assert_int_equal(need_at_the_top(LAYER("top", "resize {}")
+						 LAYER("low", "fixed_size {}")),
+			 0);
+	assert_int_equal(need_at_the_top(LAYER("top", "resize {}")
+						 LAYER("low", SENDS_AGAIN)),
+			 1);
+	assert_int_equal(
+		need_at_the_top(LAYER("top", "resize {}") LAYER(
+			"middle", "resize {}") LAYER("low", SENDS_AGAIN)),
+		1);
+}
+
+static void test_above_what_is_passed_over_nothing_is_needed(void **state)
+{
+	(void)state;
+	assert_int_equal(need_at_the_top(LAYER("top", "resize {}") LAYER(
+				 "middle", "resize {} lossy_fifo {}")
+						 LAYER("low", SENDS_AGAIN)),
+			 0);
+	assert_int_equal(need_at_the_top(LAYER("top", "resize {}") LAYER(
+				 "low", SENDS_AGAIN " partial_reliability {}")),
+			 0);
+}
+
+/* A message takes longer than any that is incomplete may be where nobody resends. */
+static void test_a_slow_message_comes_up_two_layers(void **state)
+{
+	const struct rig_options slow = { .link = "rate 30kbit delay 50ms" };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig,
+		 LAYER("top", "resize {} reliable_fifo {}") LAYER(
+			 "low", SENDS_AGAIN " rtt_estimation {} "
+					    "windowed_cc {} cubic_congestion "
+					    "{}"),
+		 &slow);
+	assert_int_equal(rig_send_bytes(&rig, 60000), 0);
+	rig_finish(&rig);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	assert_int_equal(rig.acceptor.length[0], 60000);
+	assert_true(rig.acceptor.delivered_ns[0] > 15 * NOPAL_SECOND);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +199,11 @@ int main(void)
 		cmocka_unit_test(test_a_variable_is_found_where_it_is_written),
 		cmocka_unit_test(
 			test_a_flow_tells_that_it_is_idle_where_somebody_knows),
+		cmocka_unit_test(
+			test_all_layers_above_one_that_sends_again_need_all),
+		cmocka_unit_test(
+			test_above_what_is_passed_over_nothing_is_needed),
+		cmocka_unit_test(test_a_slow_message_comes_up_two_layers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
