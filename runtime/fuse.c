@@ -129,14 +129,15 @@ static void write_layer(struct nopal_text *out, const struct nopal_plan *plan,
 		      "\t{ .plan = &fused_plan, .index = %u, .first_part = %u, "
 		      ".part_count = %u,\n\t  .timer_count = %uu, "
 		      ".packet_number_slot = %u, .above_kind_slot = %u, "
-		      ".kinds = 0x%xu,\n\t  .deliver = 0x%xu, "
+		      ".kinds = 0x%xu,\n\t  .body_bytes = %uu, "
+		      ".below_takes = %uu, .deliver = 0x%xu, "
 		      ".tracks = %d, .rises = %d, .sinks = %d, "
 		      ".lets_go = %d, .rearm = ",
 		      layer->index, layer->first_part, layer->part_count,
 		      layer->timer_count, layer->packet_number_slot,
-		      layer->above_kind_slot, layer->kinds, layer->deliver,
-		      layer->tracks, layer->rises, layer->sinks,
-		      layer->lets_go);
+		      layer->above_kind_slot, layer->kinds, layer->body_bytes,
+		      layer->below_takes, layer->deliver, layer->tracks,
+		      layer->rises, layer->sinks, layer->lets_go);
 	write_masks(out, layer->rearm, NOPAL_KIND_ROOM);
 	nopal__append(out, ",\n\t  .hold = {\n");
 	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE;
@@ -178,7 +179,7 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      ".part_count = %uu,\n\t.slot_count = %uu, "
 		      ".serial_count = %uu, .destination_slot = %u, "
 		      ".stream_slot = %u,\n"
-		      "\t.header_bytes = %uu, .body_bytes = %uu, "
+		      "\t.header_bytes = %uu, "
 		      ".trailer_bytes = %uu, .datagram_bytes = %uu, "
 		      ".path_floor = %uu,\n"
 		      "\t.demux = %u, .many_paths = %u, .head_bytes = %uu, "
@@ -187,7 +188,7 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      (unsigned long long)plan->fingerprint, plan->layer_count,
 		      plan->part_count, plan->slot_count, plan->serial_count,
 		      plan->destination_slot, plan->stream_slot,
-		      plan->header_bytes, plan->body_bytes, plan->trailer_bytes,
+		      plan->header_bytes, plan->trailer_bytes,
 		      plan->datagram_bytes, plan->path_floor, plan->demux,
 		      plan->many_paths, plan->head_bytes,
 		      plan->data_field_bytes,

@@ -21,20 +21,22 @@ static bool passes_whole(const struct nopal_microprotocol *one)
 
 /* Returns whether messages come to the next layer as they are. */
 static bool limit_by_layer(struct nopal_plan *plan,
-			   const struct nopal_layer *layer, uint32_t body_bytes)
+			   const struct nopal_layer *layer)
 {
+	uint32_t short_bytes = plan->datagram_bytes - plan->path_floor;
 	bool whole = false;
 
 	for (uint32_t p = 0; p < layer->part_count; p++) {
 		const struct nopal_part *part =
 			&plan->parts[layer->first_part + p];
-		uint64_t limit = plan->body_bytes;
+		uint64_t limit = layer->body_bytes;
 
 		if (!nopal__answers(part->microprotocol, "message_segments"))
 			continue;
 		if (part->microprotocol->message_limit)
 			limit = part->microprotocol->message_limit(
-				part->parameters, body_bytes);
+				part->parameters,
+				layer->body_bytes - short_bytes);
 		if (limit < plan->message_limit)
 			plan->message_limit = limit;
 		whole = passes_whole(part->microprotocol);
@@ -48,12 +50,9 @@ static bool limit_by_layer(struct nopal_plan *plan,
  * there. */
 void nopal__limit_messages(struct nopal_plan *plan, uint64_t wanted)
 {
-	uint32_t body_bytes =
-		plan->body_bytes - (plan->datagram_bytes - plan->path_floor);
 	uint32_t l = 0;
 
 	plan->message_limit = wanted ? wanted : MESSAGE_LIMIT;
-	while (l < plan->layer_count &&
-	       limit_by_layer(plan, &plan->layers[l], body_bytes))
+	while (l < plan->layer_count && limit_by_layer(plan, &plan->layers[l]))
 		l++;
 }

@@ -87,18 +87,71 @@ static uint32_t mtu_of(const struct nopal_plan *plan)
 	return MTU_DEFAULT;
 }
 
-/* A kind that wraps a packed data segment must fit a datagram too, a channel's where
- * there is one. */
-static void leave_room_around(struct nopal_plan *plan,
-			      const struct nopal_kind_plan *kind)
+/* The most that a kind of the layer puts around a packed data segment, with what the
+ * kind has before it; 0: none wraps one. */
+static uint32_t most_around(const struct nopal_plan *plan,
+			    const struct nopal_layer *layer)
 {
-	uint32_t used = plan->head_bytes + kind->header.bytes +
-			plan->trailer_bytes + kind->around +
-			plan->kinds[NOPAL_KIND_DATA].header.bytes +
-			plan->kinds[NOPAL_KIND_CAST].header.bytes;
+	bool lowest = layer->index + 1u == plan->layer_count;
+	uint32_t most = 0;
 
-	if (kind->around && plan->datagram_bytes - used < plan->body_bytes)
-		plan->body_bytes = plan->datagram_bytes - used;
+	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_CAST;
+	     code++) {
+		const struct nopal_kind_plan *kind = &plan->kinds[code];
+		uint32_t around = kind->around;
+
+		if (lowest)
+			around += plan->head_bytes + kind->header.bytes +
+				  plan->trailer_bytes;
+		if (layer->kinds >> code & 1 && kind->around && around > most)
+			most = around;
+	}
+	return most;
+}
+
+/* The longest segment that the layer takes from the one above it as one of its own. */
+static uint32_t takes(const struct nopal_plan *plan,
+		      const struct nopal_layer *layer)
+{
+	const struct nopal_part *part =
+		provider(plan, layer, "message_segments");
+	uint64_t limit = layer->body_bytes;
+
+	if (part && part->microprotocol->message_limit)
+		limit = part->microprotocol->message_limit(part->parameters,
+							   layer->body_bytes);
+	return limit < layer->body_bytes ? (uint32_t)limit : layer->body_bytes;
+}
+
+/* What wraps a data segment must fit where the segment itself does: in a datagram, or
+ * in what the layer below takes.  `room`: of data that nothing wraps. */
+static uint32_t room_within(const struct nopal_plan *plan,
+			    const struct nopal_layer *layer, uint32_t room)
+{
+	bool lowest = layer->index + 1u == plan->layer_count;
+	uint32_t around = most_around(plan, layer), whole = room, used;
+
+	if (!around)
+		return room;
+	if (lowest)
+		whole = plan->datagram_bytes;
+	used = around + (lowest ? plan->kinds[NOPAL_KIND_DATA].header.bytes
+				: layer->coded.bytes);
+	if (used >= whole)
+		return 0;
+	return whole - used < room ? whole - used : room;
+}
+
+/* From the lowest layer up, none of which has more room than the one below it. */
+static void seal_bodies(struct nopal_plan *plan, uint32_t room)
+{
+	for (uint32_t l = plan->layer_count; l-- > 0;) {
+		struct nopal_layer *layer = &plan->layers[l];
+
+		if (l + 1 < plan->layer_count)
+			room = layer->below_takes = takes(plan, layer + 1);
+		layer->body_bytes = room_within(plan, layer, room);
+	}
 }
 
 static uint32_t path_floor_of(const struct nopal_plan *plan)
@@ -115,7 +168,8 @@ static uint32_t path_floor_of(const struct nopal_plan *plan)
 static int seal_path(const struct nopal_plan *plan,
 		     struct nopal_problems *problems)
 {
-	if (plan->datagram_bytes - plan->path_floor < plan->body_bytes)
+	if (plan->datagram_bytes - plan->path_floor <
+	    plan->layers[0].body_bytes)
 		return 0;
 	nopal_problems_add(problems, plan->name, 0,
 			   "use fewer attributes, or leave the role path_limit "
@@ -144,18 +198,16 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 			plan->format->microprotocol->format->bytes;
 	plan->header_bytes = plan->head_bytes + plan->data_field_bytes;
 	used = plan->header_bytes + plan->trailer_bytes + introduction;
-	if (used >= plan->datagram_bytes) {
+	if (used < plan->datagram_bytes)
+		seal_bodies(plan, plan->datagram_bytes - used);
+	if (!plan->layers[0].body_bytes) {
 		nopal_problems_add(
 			problems, plan->name, 0, "raise the MTU",
 			"an MTU of %u bytes leaves no room for a body",
 			mtu_of(plan));
 		return -1;
 	}
-	plan->body_bytes = plan->datagram_bytes - used;
 	plan->path_floor = path_floor_of(plan);
-	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_ROOM;
-	     code++)
-		leave_room_around(plan, &plan->kinds[code]);
 	return seal_path(plan, problems);
 }
 
@@ -256,8 +308,9 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	seal_demux(plan);
 	if (nopal__seal_wire(plan, problems) < 0 ||
 	    seal_sizes(plan, problems) < 0 ||
-	    nopal__compose_resolve(composition, plan->body_bytes, problems) <
-		    0) {
+	    nopal__compose_resolve(
+		    composition, plan->layers[plan->layer_count - 1].body_bytes,
+		    problems) < 0) {
 		nopal_plan_unref(plan);
 		return NULL;
 	}

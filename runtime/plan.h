@@ -135,6 +135,9 @@ struct nopal_layer {
 	 * application is above. */
 	uint8_t above_kind_slot;
 	uint32_t kinds; /* a bit each: data, and its microprotocols' own */
+	/* Of a data segment of the layer, at most, on the widest path; and of any
+	 * segment of it, where a layer is below it. */
+	uint32_t body_bytes, below_takes;
 	struct nopal_header coded; /* of data, for redundancy to code over */
 	const struct nopal_part *connection; /* role; NULL: nobody */
 };
@@ -172,8 +175,7 @@ struct nopal_plan {
 	uint32_t head_bytes; /* before the fields: first byte, session id */
 	struct nopal_plan_field *fields; /* of a data datagram, for people */
 	uint32_t field_count;
-	uint32_t header_bytes, body_bytes,
-		trailer_bytes;	   /* of a data datagram */
+	uint32_t header_bytes, trailer_bytes; /* of a data datagram */
 	uint32_t data_field_bytes; /* most that the fields of data take */
 	uint32_t datagram_bytes;   /* longest UDP payload */
 	/* The least that a path takes; longest where nobody asks the path. */

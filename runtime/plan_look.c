@@ -45,7 +45,7 @@ uint32_t nopal_plan_header_bytes(const struct nopal_plan *plan)
 
 uint32_t nopal_plan_body_bytes(const struct nopal_plan *plan)
 {
-	return plan->body_bytes;
+	return plan->layers[0].body_bytes;
 }
 
 uint64_t nopal_plan_message_limit(const struct nopal_plan *plan)

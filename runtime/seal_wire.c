@@ -303,13 +303,15 @@ static void header_of_cast(struct nopal_plan *plan)
 	fields_of_kinds(plan, plan->destinations, NOPAL_KIND_CAST);
 }
 
-/* What differs from departure to departure is no part of what is coded. */
+/* What differs from departure to departure is no part of what is coded, and fields
+ * of a layer below have no values yet where it is. */
 static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
 {
 	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;
 
 	for (unsigned i = 0; i < data->count; i++)
-		if (data->fields[i].slot != layer->packet_number_slot) {
+		if (data->fields[i].layer <= layer->index &&
+		    data->fields[i].slot != layer->packet_number_slot) {
 			layer->coded.fields[layer->coded.count++] =
 				data->fields[i];
 			layer->coded.bytes += data->fields[i].bytes;

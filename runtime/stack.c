@@ -23,7 +23,7 @@ static bool sinks(const struct nopal_core *core,
 {
 	return nopal__layer(core)->sinks && !core->awake->own &&
 	       core->life != NOPAL_LIFE_OPENING &&
-	       segment->body.length <= nopal__plan(core)->body_bytes;
+	       segment->body.length <= nopal__layer(core)->body_bytes;
 }
 
 /* Does its layer want nothing more of it than its message's fate?  Then it need not

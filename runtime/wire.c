@@ -463,7 +463,7 @@ uint32_t nopal_body_limit(const struct nopal_session *session)
 
 uint32_t nopal_body_most(const struct nopal_session *session)
 {
-	return nopal__plan(nopal__core(session))->body_bytes;
+	return nopal__layer(nopal__core(session))->body_bytes;
 }
 
 uint32_t nopal_path_limit(const struct nopal_session *session)
@@ -479,10 +479,13 @@ uint32_t nopal_path_most(const struct nopal_session *session)
 uint32_t nopal_control_limit(const struct nopal_session *session,
 			     const struct nopal_part *part, unsigned kind)
 {
-	const struct nopal_plan *plan = nopal__plan(nopal__core(session));
+	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_plan *plan = nopal__plan(core);
 	uint8_t code = part->kind[kind];
 	uint32_t path = nopal_path_limit(session);
 
+	if (!core->lowest)
+		return nopal__layer(core)->below_takes - path_short(session);
 	if (plan->kinds[code].formatted)
 		path -= plan->format->microprotocol->format->bytes;
 	else if (code == NOPAL_KIND_CONNECT)

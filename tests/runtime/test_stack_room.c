@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* What an upper layer sends fits the layer below it: data, what is wrapped around them,
+ * and control. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fakes.h"
+#include "rig.h"
+
+/* Redundancy above a layer that cuts nothing. */
+static const char CODED[] =
+	"layer \"upper\" {\n"
+	"  transport_driver {}\n  fixed_size {}\n  sequenced_segments {}\n"
+	"  forward_error_correction {}\n}\n"
+	"layer \"lower\" {\n"
+	"  transport_driver {}\n  fixed_size {}\n  sequenced_segments {}\n"
+	"  positive_ack {}\n  checksum {}\n}\n";
+
+static void test_an_upper_layer_codes_over_its_own_fields(void **state)
+{
+	struct nopal_plan *plan = rig_plan(CODED);
+	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;
+
+	(void)state;
+	/* segment number, block and place in it */
+	assert_int_equal(plan->layers[0].coded.bytes, 4 + 2 + 1);
+	/* all but the packet number */
+	assert_int_equal(plan->layers[1].coded.bytes, data->bytes - 4);
+	nopal_plan_unref(plan);
+}
+
+static void test_a_wrapped_segment_fits_the_layer_below(void **state)
+{
+	struct nopal_plan *plan = rig_plan(CODED);
+	const struct nopal_layer *upper = &plan->layers[0];
+	uint32_t around = 0;
+
+	(void)state;
+	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
+		around += plan->kinds[code].around;
+	assert_int_not_equal(around, 0);
+	assert_int_equal(upper->body_bytes + upper->coded.bytes + around,
+			 upper->below_takes);
+	assert_int_equal(upper->below_takes, upper[1].body_bytes);
+	assert_int_equal(nopal_plan_body_bytes(plan), upper->body_bytes);
+	nopal_plan_unref(plan);
+}
+
+static void test_parity_of_the_longest_segments_arrives(void **state)
+{
+	const struct rig_options losing = { .link = "delay 10ms loss mask 01" };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, CODED, &losing);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(
+			rig_send_bytes(&rig, nopal_plan_body_bytes(rig.plan)),
+			0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 4);
+	assert_int_equal(
+		rig_awake(rig.acceptor.session)->counters.segments_rebuilt, 1);
+	rig_close(&rig);
+}
+
+static uint64_t all_but_two(const void *parameters, uint32_t body_bytes)
+{
+	(void)parameters;
+	return body_bytes - 2;
+}
+
+FAKE(marks_messages, .provides = FAKE_ROLES({ "message_segments", true }),
+     .message_limit = all_but_two);
+
+static void test_a_layer_below_that_adds_to_messages_takes_less(void **state)
+{
+	struct nopal_plan *plan;
+
+	(void)state;
+	rig_add(&marks_messages);
+	plan = rig_plan("layer \"upper\" {\n  transport_driver {}\n"
+			"  fixed_size {}\n}\n"
+			"layer \"lower\" {\n  transport_driver {}\n"
+			"  marks_messages {}\n}\n");
+	assert_int_equal(plan->layers[0].body_bytes,
+			 plan->layers[1].body_bytes - 2);
+	nopal_plan_unref(plan);
+}
+
+static void test_control_of_an_upper_layer_fits_the_layer_below(void **state)
+{
+	struct nopal_session *session;
+	const struct nopal_part *part;
+	struct rig rig;
+	uint8_t *bytes;
+	uint32_t limit;
+
+	(void)state;
+	rig_open(&rig, CODED, NULL);
+	session = rig.opener.session;
+	part = rig_part(session, "forward_error_correction");
+	limit = nopal_control_limit(session, part, 0);
+	assert_int_equal(limit, nopal__core(session)->layer[1].body_bytes);
+	nopal_control_send(session,
+			   nopal_control_new(session, part, 0, limit, &bytes),
+			   limit);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.ended, 0);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_upper_layer_codes_over_its_own_fields),
+		cmocka_unit_test(test_a_wrapped_segment_fits_the_layer_below),
+		cmocka_unit_test(test_parity_of_the_longest_segments_arrives),
+		cmocka_unit_test(
+			test_a_layer_below_that_adds_to_messages_takes_less),
+		cmocka_unit_test(
+			test_control_of_an_upper_layer_fits_the_layer_below),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
