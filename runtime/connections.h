@@ -36,8 +36,10 @@ int nopal_connection_send_to(struct nopal_connection *connection,
 			     size_t length, int64_t timeout_ns,
 			     uint64_t *ret_ticket);
 /* Waits for the fate of what was sent: 0 unknown (it left), 1 arrived, 2 missing.
+ * To many it is that of the group's rule: arrived where as many have it as must.
  * Ticket 0 is all that was sent: 1 where all of it has arrived since it was last
- * asked so, 2 where any is missing.  -ETIMEDOUT; -ENOENT: no ticket, or forgotten. */
+ * asked so, 2 where any is missing.  -ETIMEDOUT; -ENOENT: no ticket, or forgotten.
+ * Fates that nobody waits for are not lost: the connection's close tells them, too. */
 int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket,
 			  int64_t timeout_ns);
 /* Length of the message (which may exceed `room`: the rest is dropped), 0 at
@@ -75,7 +77,10 @@ int nopal_connection_remove(struct nopal_connection *connection, uint32_t id,
 size_t nopal_connection_destinations(struct nopal_connection *connection,
 				     struct nopal_destination_info *ret_infos,
 				     size_t room);
-/* Waits for the good end: 0, or -ECONNRESET with the reason in `problems`. */
+/* Waits for the end.  0: a good one, so that all arrived that the composition was to
+ * bring (enum nopal_end).  -ECONNRESET: another, or messages were accepted that could
+ * not be sent any more; `problems` say why, how many are missing, and which
+ * destinations were lost.  -ETIMEDOUT.  The connection is gone in any case. */
 int nopal_connection_close(struct nopal_connection *connection,
 			   int64_t timeout_ns, struct nopal_problems *problems);
 void nopal_listener_close(struct nopal_listener *listener);

@@ -179,6 +179,8 @@ void nopal__destination_ended(struct nopal_core *member, enum nopal_end end,
 	info.ended = true;
 	info.end = (int)end;
 	info.text = text;
+	if (end != NOPAL_ENDED_WELL && !destination->removed)
+		nopal__lost_note(group->group, &info);
 	tell(group, &info);
 	if (!group->group->count && group->life != NOPAL_LIFE_ENDED)
 		group_is_empty(group, destination);
@@ -221,6 +223,7 @@ void nopal__group_free(struct nopal_core *core)
 		group->member[i]->above = NULL;
 	free(group->member);
 	free(group->choice);
+	free(group->lost);
 	free(group);
 }
 

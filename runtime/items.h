@@ -47,6 +47,10 @@ enum nopal_fate {
 	NOPAL_UNKNOWN, /* left, and nobody can say */
 	NOPAL_ARRIVED, /* the peer has it */
 	NOPAL_MISSING, /* lost, and not sent again */
+	/* The last two are no loss of the session's, and applications are told the
+	 * plain ones instead: */
+	NOPAL_EXPIRED, /* missing: its own deadline or attempts ended it */
+	NOPAL_WAIVED, /* unknown: whom it was for was removed, or it may have expired */
 };
 
 struct nopal_segment {
@@ -102,7 +106,9 @@ struct nopal_message {
 	bool unread;  /* within MSG_TO_USER: it may still be discarded */
 	bool kept;    /* the application holds it beyond `received` */
 	bool settled; /* its fate was told, or it was discarded */
-	bool urgent;  /* its segments go first among those that wait */
+	/* Outgoing: a segment has expired; a segment is unknown, and not waived. */
+	bool expired, uncertain;
+	bool urgent; /* its segments go first among those that wait */
 	uint8_t pins;
 	int refused;		    /* negative errno value: nobody sends it */
 	struct nopal_message *also; /* the next one in the same segment */

@@ -125,10 +125,18 @@ void nopal__message_unpin(struct nopal_core *core,
 enum nopal_fate nopal__message_fate(const struct nopal_message *message)
 {
 	if (message->segments_missing)
+		return message->expired ? NOPAL_EXPIRED : NOPAL_MISSING;
+	if (message->segments_unknown)
+		return message->uncertain ? NOPAL_UNKNOWN : NOPAL_WAIVED;
+	return message->segments_arrived ? NOPAL_ARRIVED : NOPAL_UNKNOWN;
+}
+
+/* As applications are told it. */
+static enum nopal_fate plain(enum nopal_fate fate)
+{
+	if (fate == NOPAL_EXPIRED)
 		return NOPAL_MISSING;
-	if (message->segments_unknown || !message->segments_arrived)
-		return NOPAL_UNKNOWN;
-	return NOPAL_ARRIVED;
+	return fate == NOPAL_WAIVED ? NOPAL_UNKNOWN : fate;
 }
 
 static void count_fate(struct nopal_core *core, enum nopal_fate fate,
@@ -136,10 +144,20 @@ static void count_fate(struct nopal_core *core, enum nopal_fate fate,
 {
 	if (fate == NOPAL_ARRIVED)
 		core->awake->counters.messages_arrived++;
-	else if (fate == NOPAL_MISSING)
+	else if (plain(fate) == NOPAL_MISSING)
 		core->awake->counters.messages_missing++;
 	core->awake->unfinished--;
 	core->awake->unfinished_bytes -= length;
+}
+
+static void tell_application(struct nopal_core *core, uint64_t cookie,
+			     enum nopal_fate fate)
+{
+	if (fate == NOPAL_MISSING || fate == NOPAL_UNKNOWN)
+		core->awake->undelivered++;
+	if (core->callbacks && core->callbacks->sent)
+		core->callbacks->sent(&core->session, cookie, (int)plain(fate),
+				      core->user);
 }
 
 void nopal__message_tell_fate(struct nopal_core *core,
@@ -150,9 +168,8 @@ void nopal__message_tell_fate(struct nopal_core *core,
 	if (core->above || core->is_flow)
 		nopal__stack_done(core, message->attribute, message->above,
 				  fate);
-	else if (core->callbacks && core->callbacks->sent)
-		core->callbacks->sent(&core->session, message->cookie,
-				      (int)fate, core->user);
+	else
+		tell_application(core, message->cookie, fate);
 	nopal__session_drained(core);
 }
 
@@ -187,10 +204,12 @@ static void message_segment_done(struct nopal_core *core,
 	message->segments_open--;
 	if (fate == NOPAL_ARRIVED)
 		message->segments_arrived++;
-	else if (fate == NOPAL_MISSING)
+	else if (plain(fate) == NOPAL_MISSING)
 		message->segments_missing++;
 	else
 		message->segments_unknown++;
+	message->expired |= fate == NOPAL_EXPIRED;
+	message->uncertain |= fate == NOPAL_UNKNOWN;
 	message_settle(core, message);
 }
 

@@ -74,7 +74,11 @@ enum nopal_verdict {
 	NOPAL_STOP, /* later handlers of this raise do not see the event */
 };
 
-/* Why a session ended.  NOPAL_ENDED_WELL is the only good end. */
+/* Why a session ended.  NOPAL_ENDED_WELL is the only good end.  Where the composition
+ * sends again what is lost, it says more than that both sides have closed: each message
+ * that was accepted arrived, among many destinations at as many as must have it, unless
+ * its own deadline or attempts ended it, or all for whom it was were removed.  Else a
+ * session that closes ends as NOPAL_UNDELIVERED. */
 enum nopal_end {
 	NOPAL_ENDED_WELL,
 	NOPAL_REFUSED, /* the peer has no such composition: text is the diff */
@@ -84,6 +88,7 @@ enum nopal_end {
 	NOPAL_ABORTED,	     /* nopal_session_abort(), here or at the peer */
 	NOPAL_RESOURCE,	     /* over the session's budget */
 	NOPAL_RUNTIME_LIMIT, /* handlers nested or stormed beyond the limit */
+	NOPAL_UNDELIVERED,   /* it closed, and messages did not arrive */
 };
 
 /* Argument of SESSION_BROKEN. */

@@ -19,6 +19,10 @@ struct nopal_group {
 	uint32_t count, room;
 	uint32_t ids;
 	struct nopal_counters gone; /* datagrams of those that have ended */
+	/* Those that ended by themselves, and not in good order: who was the first,
+	 * and why. */
+	uint32_t lost_count;
+	char *lost; /* NULL: nobody */
 	/* of the segment that leaves now, indices; all where nobody has chosen.
 	 * While copies are given, one may leave again: its choice lies behind that
 	 * of the one before. */

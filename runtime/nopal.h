@@ -260,8 +260,10 @@ struct nopal_callbacks {
 			    void *user);
 	/* The peer sends no more; the default then closes this side too. */
 	void (*peer_closed)(struct nopal_session *session, void *user);
-	/* The last callback of the session: `end` is enum nopal_end, `text` says
-	 * why.  The session is gone after it. */
+	/* The last callback of the session: `end` is enum nopal_end, which says
+	 * what a good one promises of what was sent; `text` says why, how many
+	 * messages are not known to have arrived, and which destinations were
+	 * lost.  The session is gone after it. */
 	void (*ended)(struct nopal_session *session, int end, const char *text,
 		      void *user);
 };
@@ -304,9 +306,11 @@ nopal_rendezvous_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
  * per_stream`: nopal_session_open() opens the first one; this, another beside `with`.
  * Each is a session to the application: it sends, receives and closes by itself, and
  * a listener accepts each.  The flow below them opens with the first and closes with
- * the last.  Where the lower layer is `shared`, nopal_session_open() itself joins the
- * flow that is there to the same peer.  NULL: out of memory, the flow ends, or the
- * plan has no streams. */
+ * the last: a stream that the listener has open then ends with it, well only where all
+ * that was sent on it arrived.  A stream that the peer opens where nobody accepts is
+ * refused, and aborted there.  Where the lower layer is `shared`, nopal_session_open()
+ * itself joins the flow that is there to the same peer.  NULL: out of memory, the flow
+ * ends, or the plan has no streams. */
 struct nopal_session *nopal_stream_open(struct nopal_session *with,
 					const struct nopal_callbacks *callbacks,
 					void *user);
@@ -334,7 +338,8 @@ int nopal_destination_remove(struct nopal_session *group, uint32_t id,
 size_t nopal_destinations(const struct nopal_session *group,
 			  struct nopal_destination_info *ret_infos,
 			  size_t room);
-/* Close in good order: what was sent gets its fate first; then `ended`. */
+/* Close in good order: what was sent gets its fate first; then `ended`, as
+ * NOPAL_UNDELIVERED where some of it is missing that the composition was to bring. */
 void nopal_session_close(struct nopal_session *session);
 /* One path more: from the session's own endpoint, or from one that was shared
  * with it, to another address of the peer.  From now on all leaves by this path,

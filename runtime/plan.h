@@ -159,7 +159,8 @@ struct nopal_plan {
 	uint32_t serial_count;
 	uint8_t destination_slot; /* whom a segment is for, or came from */
 	uint8_t destinations; /* index of the layer of them; 0: there is none */
-	bool channel;	     /* and the one above it may speak to all at once */
+	bool channel; /* and the one above it may speak to all at once */
+	bool delivers; /* what the application sends arrives, or the end says so */
 	uint8_t stream_slot; /* which stream of the flow below it is */
 	uint8_t flow; /* index of the layer that many stand on; 0: none is */
 	bool flow_shared;   /* by sessions that are opened apart */

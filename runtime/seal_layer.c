@@ -301,9 +301,13 @@ static void need_all(struct nopal_layer *layer)
  * what one below has given up. */
 void nopal__seal_facts(struct nopal_plan *plan)
 {
+	struct nopal_service service;
+
 	for (uint32_t l = 0; l + 1 < plan->layer_count; l++)
 		if (nopal__promise_stands_on_all(plan->composition, l))
 			need_all(&plan->layers[l]);
+	nopal_plan_service(plan, 0, NULL, &service);
+	plan->delivers = nopal_promises(&service, NOPAL_DELIVERY, NOPAL_ALL);
 }
 
 /* By its variable app_limited a flow says that nothing waits to leave it. */

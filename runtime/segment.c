@@ -397,7 +397,7 @@ void nopal_segment_abandon(struct nopal_session *session,
 	segment->wanted = false;
 	segment->last = true;
 	if (segment->fate == NOPAL_UNKNOWN)
-		segment->fate = NOPAL_MISSING;
+		segment->fate = NOPAL_EXPIRED;
 	segment->pins++;
 	nopal_raise_SEGMENT_ABANDONED(session, segment);
 	segment->pins--;

@@ -399,9 +399,24 @@ nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 
 /* ----------------------------------------------------------------- closing */
 
+/* Who lacks something had better not hear that all is well.  Among many that is not
+ * known of each: those that are there have closed in good order. */
+static bool broke_for_missing(struct nopal_core *core)
+{
+	struct nopal_core *bottom = nopal__stack_bottom(core);
+	char words[NOPAL_END_WORDS];
+
+	if (core->above || bottom->is_group ||
+	    nopal__closed_end(bottom, words) == NOPAL_ENDED_WELL)
+		return false;
+	nopal_session_break(&core->session, NOPAL_UNDELIVERED, words);
+	return true;
+}
+
 void nopal__session_drained(struct nopal_core *core)
 {
-	if (core->life != NOPAL_LIFE_DRAINING || core->awake->unfinished)
+	if (core->life != NOPAL_LIFE_DRAINING || core->awake->unfinished ||
+	    broke_for_missing(core))
 		return;
 	core->life = NOPAL_LIFE_CLOSING;
 	nopal_raise_CLOSE_SESSION(&core->session, &core->session);
@@ -471,14 +486,19 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 			const char *text)
 {
 	struct nopal_core *bottom = nopal__stack_bottom(core);
+	char words[NOPAL_END_WORDS];
 
 	if (bottom->buried ||
 	    (bottom->meets && nopal__meeting_ends(bottom, end)))
 		return;
 	bottom->end = end;
+	if (end == NOPAL_ENDED_WELL)
+		bottom->end = nopal__closed_end(bottom, words);
 	half_open_end(bottom);
 	if (bottom->awake)
-		bottom->awake->end_text = strdup(text ? text : "");
+		bottom->awake->end_text = strdup(bottom->end != end ? words
+						 : text		    ? text
+								    : "");
 	for (core = bottom; core; core = nopal__over(core))
 		core->life = NOPAL_LIFE_ENDED;
 	if (bottom->is_group)

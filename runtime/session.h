@@ -131,8 +131,9 @@ struct nopal_awake {
 	struct nopal_counters counters;
 	uint64_t bytes_held;
 	struct nopal_budget budget;
-	uint32_t numbered;   /* segments and messages made */
-	uint32_t unfinished; /* outgoing messages whose fate is open */
+	uint32_t numbered;    /* segments and messages made */
+	uint32_t unfinished;  /* outgoing messages whose fate is open */
+	uint32_t undelivered; /* those of the application that did not arrive */
 	uint64_t unfinished_bytes;
 	uint64_t send_limit; /* of these: budget.send_bytes, or fewer */
 	uint64_t send_wanted, send_refused; /* send.c */
@@ -484,6 +485,15 @@ static inline void nopal__touch(struct nopal_core *core)
 void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 			const char *text);
 void nopal__bury(struct nopal_core *bottom); /* free at the end of the turn */
+
+/* closed_end.c */
+enum { NOPAL_END_WORDS = 256 };
+/* How a stack ends that closes.  Where that is not well, `words`, of NOPAL_END_WORDS
+ * bytes, get how many messages did not arrive, and of many destinations who is lost. */
+enum nopal_end nopal__closed_end(struct nopal_core *bottom, char *words);
+/* A destination ended by itself, and not in good order. */
+void nopal__lost_note(struct nopal_group *group,
+		      const struct nopal_destination_info *info);
 
 /* path.c */
 /* The number of the path by which what arrives now came. */

@@ -91,28 +91,34 @@ static struct nopal_core *stream_take(struct nopal_core *flow, uint32_t id)
 	return nopal_map_take(&flow->streams->by_id, id);
 }
 
-/* Is the peer allowed to open it, for the first time? */
+/* Is it the peer's, and was it never there? */
 static bool is_new(struct nopal_core *flow, uint64_t id)
 {
 	struct nopal_numbers *accepted = &flow->streams->accepted;
 	uint64_t number = id / 2;
 
-	if (id % 2 != flow->opener || flow->life == NOPAL_LIFE_ENDED ||
-	    ((flow->opener || flow->meets) && !flow->callbacks->accepted))
-		return false; /* who opens need not listen */
+	if (id % 2 != flow->opener || flow->life == NOPAL_LIFE_ENDED)
+		return false;
 	if (number >= accepted->floor + STREAM_IDS_OPEN)
 		nopal_numbers_skip(accepted, number - STREAM_IDS_SKIP);
 	return nopal_numbers_mark(&flow->session, accepted, number) ==
 	       NOPAL_NUMBER_NEW;
 }
 
-/* One too many: it ends as it begins, and its end tells the peer, whose messages the
- * flow has acknowledged. */
-static void stream_refuse(struct nopal_core *flow, struct nopal_core *bottom)
+/* It ends as it begins, and its end tells the peer, whose messages the flow has
+ * acknowledged. */
+static void stream_refuse(struct nopal_core *flow, struct nopal_core *bottom,
+			  const char *text)
 {
 	flow->awake->counters.rx_over_budget++;
 	if (bottom)
-		nopal__session_end(bottom, NOPAL_RESOURCE, "too many streams");
+		nopal__session_end(bottom, NOPAL_RESOURCE, text);
+}
+
+/* Who opens need not listen. */
+static bool listens(const struct nopal_core *flow)
+{
+	return (!flow->opener && !flow->meets) || flow->callbacks->accepted;
 }
 
 static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
@@ -124,9 +130,11 @@ static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
 
 	if (shared)
 		bottom = stream_make(flow, id, false);
-	if (!bottom || !room) {
+	if (!bottom || !room || !listens(flow)) {
 		nopal__callbacks_unshare(flow->endpoint, shared);
-		stream_refuse(flow, bottom);
+		stream_refuse(flow, bottom,
+			      room ? "nobody listens for streams here"
+				   : "too many streams");
 		return NULL;
 	}
 	top = nopal__top(bottom);

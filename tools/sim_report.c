@@ -190,6 +190,7 @@ static const char *end_word(const struct sim_end *end)
 		[NOPAL_ABORTED] = "aborted",
 		[NOPAL_RESOURCE] = "resource",
 		[NOPAL_RUNTIME_LIMIT] = "runtime_limit",
+		[NOPAL_UNDELIVERED] = "undelivered",
 	};
 
 	if (!end->existed)

@@ -266,7 +266,7 @@ static bool balance_lacks(const struct nopal_copy *copy)
 {
 	if (copy->fate == NOPAL_UNKNOWN)
 		return copy->destination->removed || copy->destination->ended;
-	return copy->fate == NOPAL_MISSING;
+	return copy->fate == NOPAL_MISSING || copy->fate == NOPAL_EXPIRED;
 }
 
 /* How long it took to fail says nothing of how quick it is: who refuses at once would

@@ -29,7 +29,9 @@
  *
  * The fate of a message is `arrived` when enough have it, at once and for good; it
  * is `missing` as soon as so many cannot come together any more.  Where the layer
- * below cannot tell, it is unknown.
+ * below cannot tell, it is unknown.  Where what is missing has expired on the way to
+ * one of them, so has the message; and where all whom it was for were removed, nobody
+ * waits for it.
  */
 #include "microprotocol.h"
 
@@ -45,6 +47,7 @@ enum {
 	FAN_OUT_ARRIVED,
 	FAN_OUT_UNKNOWN,
 	FAN_OUT_NEEDED,
+	FAN_OUT_EXPIRED,
 };
 
 /* ------------------------------------------------------------ who is too slow */
@@ -113,6 +116,14 @@ static void fan_out_done(struct nopal_session *session,
 	nopal_release(session, part, segment, NOPAL_FINISH);
 }
 
+/* So many cannot have it any more. */
+static enum nopal_fate fan_out_missing(const struct nopal_part *part,
+				       const struct nopal_segment *segment)
+{
+	return nopal_get(segment, part, FAN_OUT_EXPIRED) ? NOPAL_EXPIRED
+							 : NOPAL_MISSING;
+}
+
 static void fan_out_judge(struct nopal_session *session,
 			  const struct nopal_part *part,
 			  struct nopal_segment *segment)
@@ -126,10 +137,12 @@ static void fan_out_judge(struct nopal_session *session,
 			fan_out_done(session, part, segment, NOPAL_ARRIVED);
 		else if (!segment->copies && arrived + unknown &&
 			 arrived + unknown >= needed)
-			fan_out_done(session, part, segment, NOPAL_UNKNOWN);
+			fan_out_done(session, part, segment,
+				     needed ? NOPAL_UNKNOWN : NOPAL_WAIVED);
 		else if (!segment->copies ||
 			 arrived + unknown + segment->copies < needed)
-			fan_out_done(session, part, segment, NOPAL_MISSING);
+			fan_out_done(session, part, segment,
+				     fan_out_missing(part, segment));
 	}
 	if (!segment->copies && nopal_holds(part, segment, NOPAL_DEALLOCATE))
 		nopal_release(session, part, segment, NOPAL_DEALLOCATE);
@@ -187,6 +200,8 @@ static enum nopal_verdict fan_out_on_copy(struct nopal_session *session,
 		fan_out_removed(segment, part);
 	else if (fan_out_may_have_it(copy))
 		fan_out_add(segment, part, FAN_OUT_UNKNOWN, 1);
+	else if (copy->fate == NOPAL_EXPIRED)
+		fan_out_add(segment, part, FAN_OUT_EXPIRED, 1);
 	return NOPAL_CONTINUE;
 }
 
@@ -279,6 +294,10 @@ const struct nopal_microprotocol nopal_fan_out = {
 					     .access = NOPAL_WRITE,
 					     .doc = "destinations that must "
 						    "have it" },
+			[FAN_OUT_EXPIRED] = { .name = "copies_expired",
+					      .access = NOPAL_WRITE,
+					      .doc = "destinations for whom "
+						     "it came to be too late" },
 			{ 0 } },
 	.holds =
 		(const struct nopal_hold[]){

@@ -449,6 +449,36 @@ int64_t nopal_connection_receive(struct nopal_connection *connection,
 					     timeout_ns, &from);
 }
 
+/* Messages that no session took: refused when their turn came, or there is none any
+ * more. */
+static uint64_t never_sent(const struct nopal_connection *connection)
+{
+	const struct blocking_ring *out = &connection->out;
+	uint64_t count = connection->fates.unsent;
+
+	for (uint32_t i = 0; i < out->count; i++)
+		count += out->items[(out->head + i) % out->room].buffer != NULL;
+	return count;
+}
+
+/* The lock is held. */
+static int how_it_closed(const struct nopal_connection *connection,
+			 struct nopal_problems *problems)
+{
+	uint64_t unsent = never_sent(connection);
+
+	if (connection->end == NOPAL_ENDED_WELL && !unsent)
+		return 0;
+	if (connection->end != NOPAL_ENDED_WELL)
+		nopal__blocking_why(connection, problems);
+	if (unsent)
+		nopal_problems_add(problems, NULL, 0, NULL,
+				   "%llu message%s not sent any more",
+				   (unsigned long long)unsent,
+				   unsent > 1 ? "s were" : " was");
+	return -ECONNRESET;
+}
+
 int nopal_connection_close(struct nopal_connection *connection,
 			   int64_t timeout_ns, struct nopal_problems *problems)
 {
@@ -466,10 +496,8 @@ int nopal_connection_close(struct nopal_connection *connection,
 				 ? 0
 				 : -ETIMEDOUT;
 	if (connection->life == BLOCKING_ENDED)
-		result = connection->end == NOPAL_ENDED_WELL ? 0 : -ECONNRESET;
+		result = how_it_closed(connection, problems);
 	pthread_mutex_unlock(&hub->lock);
-	if (result == -ECONNRESET)
-		nopal__blocking_why(connection, problems);
 	nopal__blocking_abandon(connection);
 	return result;
 }

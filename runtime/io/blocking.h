@@ -44,6 +44,7 @@ enum blocking_life { BLOCKING_OPENING, BLOCKING_OPEN, BLOCKING_ENDED };
 struct blocking_fates {
 	uint64_t open;		   /* messages whose fate is not known */
 	uint64_t unknown, missing; /* since somebody waited for all */
+	uint64_t unsent;	   /* of these, what no session took */
 	uint64_t tickets;	   /* given so far */
 	uint8_t *of_ticket;	   /* NOPAL_TICKETS of them; NULL: none yet */
 };

@@ -322,9 +322,11 @@ static void connection_pump_out(struct nopal_connection *connection)
 			return;
 		pthread_mutex_lock(&hub->lock);
 		nopal__blocking_pop(&connection->out);
-		if (refusal)
+		if (refusal) {
+			connection->fates.unsent++;
 			nopal__blocking_tell(connection, item.ticket,
 					     NOPAL_MISSING);
+		}
 		pthread_cond_broadcast(&hub->changed);
 		pthread_mutex_unlock(&hub->lock);
 		if (item.buffer)

@@ -95,6 +95,12 @@ static const struct nopal_callbacks client = {
 	.ended = on_ended,
 };
 
+/* To one destination alone, where two have to have each message. */
+static bool lacks_a_quorum(const char *path)
+{
+	return strstr(path, "one_to_many_quorum") != NULL;
+}
+
 static void converse(struct nopal_plan *plan, const char *path)
 {
 	struct nopal_world *world = nopal_sim_new(SEED);
@@ -125,7 +131,8 @@ static void converse(struct nopal_plan *plan, const char *path)
 	assert_int_equal(talk.sent, MESSAGES);
 	assert_int_equal(talk.delivered, MESSAGES);
 	assert_int_equal(talk.ended, 1);
-	assert_int_equal(talk.end, NOPAL_ENDED_WELL);
+	assert_int_equal(talk.end, lacks_a_quorum(path) ? NOPAL_UNDELIVERED
+							: NOPAL_ENDED_WELL);
 	nopal_world_free(world);
 	nopal_problems_fini(&problems);
 }

@@ -483,6 +483,19 @@ static void test_what_is_not_known_yet_is_waited_for(void **state)
 			 NOPAL_ARRIVED);
 	hears(receiver[0].connection, "are you there?");
 	hears(receiver[1].connection, "are you there?");
+	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns),
+			 NOPAL_ARRIVED);
+}
+
+static void close_with_one_missing(void)
+{
+	assert_int_equal(nopal_connection_close(sender, patience_ns, &problems),
+			 -ECONNRESET);
+	sender = NULL;
+	assert_int_equal(problems.count, 1);
+	assert_non_null(strstr(problems.entries[0].cause,
+			       "1 message is not known to have arrived"));
+	assert_non_null(strstr(problems.entries[0].cause, receiver[2].address));
 }
 
 /* Whether it had the message is not known. */
@@ -517,6 +530,7 @@ static void test_a_receiver_dies(void **state)
 	}
 	assert_int_equal(nopal_connection_remove(sender, dead.id, false), 0);
 	assert_int_equal(nopal_connection_destinations(sender, NULL, 0), 2);
+	close_with_one_missing();
 }
 
 /* The last one's end is the connection's. */

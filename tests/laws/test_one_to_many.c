@@ -3,8 +3,9 @@
  * One to many, exhaustively for up to five destinations: every number that must
  * have a message, with every destination in every state.  The fate of each message
  * is told once, with the copy that decides it, and is true; who lives has all
- * messages, whole, in order, once.  The same where what is for all leaves through a
- * channel, for up to three.  Prints sessions, messages and violations.
+ * messages, whole, in order, once; the group ends well where all have arrived.  The
+ * same where what is for all leaves through a channel, for up to three.  Prints
+ * sessions, messages and violations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,16 +159,29 @@ static void check_end(uint32_t i)
 		witness_wants(end->seen[2] == 1, "it had it", i);
 }
 
+static bool all_arrived(void)
+{
+	for (uint32_t m = 0; m < many.sent; m++)
+		if (many.fate[m] != NOPAL_ARRIVED)
+			return false;
+	return true;
+}
+
 static void close_group(void)
 {
+	bool good = living() > 0 && all_arrived();
+
 	witness_wants((many.group != NULL) == (living() > 0),
 		      "the group lives as long as one of them", 0);
 	if (many.group)
 		nopal_session_close(many.group);
 	many_run(&many, 5 * NOPAL_SECOND);
 	witness_wants(many.ended == 1, "one end", 0);
-	witness_wants((many.end_code == NOPAL_ENDED_WELL) == (living() > 0),
-		      "a good end", 0);
+	witness_wants((many.end_code == NOPAL_ENDED_WELL) == good, "a good end",
+		      0);
+	witness_wants((many.end_code == NOPAL_UNDELIVERED) ==
+			      (living() > 0 && !good),
+		      "an end that tells what is missing", 0);
 }
 
 static void tell(void)

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* A good end means that all arrived: in groups by their rule, on streams, and between
+ * two. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "many.h"
+#include "one_flow.h"
+#include "rig.h"
+
+static struct many many;
+
+/* ------------------------------------------------------------------ to many */
+
+/* Of three destinations so many die with a message under way, and the group closes. */
+static void lose(const char *group, uint32_t dying)
+{
+	many_open(&many, group, 3, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	for (uint32_t i = 0; i < dying; i++)
+		many_cut(&many, i);
+	assert_int_equal(many_send(&many), 0);
+	assert_int_equal(many_send(&many), 0);
+	nopal_session_close(many.group);
+	many_run(&many, 100 * NOPAL_SECOND);
+	assert_int_equal(many.ended, 1);
+}
+
+static void test_all_but_one_are_not_all(void **state)
+{
+	char address[NOPAL_ADDRESS_TEXT];
+
+	(void)state;
+	lose(MANY_RELIABLE("fan_out {}"), 1);
+	assert_int_equal(many.end_code, NOPAL_UNDELIVERED);
+	assert_non_null(strstr(many.end_text,
+			       "2 messages are not known to have arrived"));
+	nopal_address_format(&many.end[0].address, address);
+	assert_non_null(strstr(many.end_text, address));
+	assert_null(strstr(many.end_text, "more are lost"));
+	for (uint32_t i = 1; i < 3; i++) /* who lives has all */
+		assert_int_equal(many.end[i].delivered, 2);
+	many_close(&many);
+}
+
+static void test_all_that_are_lost_are_counted(void **state)
+{
+	(void)state;
+	lose(MANY_RELIABLE("fan_out {}"), 3);
+	assert_int_equal(many.end_code, NOPAL_UNDELIVERED);
+	assert_non_null(strstr(many.end_text, "and 2 more are lost"));
+	many_close(&many);
+}
+
+static void test_enough_are_enough(void **state)
+{
+	(void)state;
+	lose(MANY_RELIABLE("fan_out { acks = 1 }"), 2);
+	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
+	many_close(&many);
+	lose(MANY_RELIABLE("fan_out { acks = 2 }"), 1);
+	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
+	many_close(&many);
+	lose(MANY_RELIABLE("fan_out { acks = 2 }"), 2);
+	assert_int_equal(many.end_code, NOPAL_UNDELIVERED);
+	many_close(&many);
+}
+
+/* Nobody has promised anything. */
+static void test_what_nobody_acknowledges_is_no_loss(void **state)
+{
+	(void)state;
+	lose(MANY_PLAIN("fan_out {}"), 3);
+	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
+	many_close(&many);
+}
+
+static void test_whom_the_application_removed_nobody_misses(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 1, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	many_cut(&many, 0);
+	assert_int_equal(many_send(&many), 0);
+	many_run(&many, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(nopal_destination_remove(many.group, 1, true), 0);
+	nopal_session_close(many.group);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_UNKNOWN], 1);
+	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
+	many_close(&many);
+}
+
+/* ----------------------------------------------------------------- deadlines */
+
+#define FRESH                                                                  \
+	" transport_driver {} virtual_circuit {} resize {}\n"                  \
+	" sequenced_segments {} positive_ack {} rtt_estimation {}\n"           \
+	" retransmit {} partial_reliability { deadline = 50ms }\n"
+
+static const char MANY_EXPIRING[] =
+	"layer \"group\" { transport_driver {} whole_messages {} fan_out {} "
+	"}\n"
+	"layer \"destination\" {\n multiplicity = per_destination\n" FRESH
+	"}\n";
+
+static void test_a_deadline_is_no_loss(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, FRESH, NULL);
+	rig_change(&rig, "loss 100%");
+	rig_send(&rig, "late");
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	rig_change(&rig, "delay 10ms");
+	rig_run(&rig, 10 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	rig_finish(&rig);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	rig_close(&rig);
+}
+
+static void test_a_deadline_is_no_loss_of_a_groups(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_EXPIRING, 2, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	many_cut(&many, 0);
+	assert_int_equal(many_send(&many), 0);
+	many_run(&many, 100 * NOPAL_MILLISECOND);
+	many_link(&many, 0, "delay 10ms");
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many.fates[NOPAL_MISSING], 1);
+	nopal_session_close(many.group);
+	many_run(&many, 10 * NOPAL_SECOND);
+	assert_int_equal(many.end_code, NOPAL_ENDED_WELL);
+	many_close(&many);
+}
+
+/* ------------------------------------------------------------------- streams */
+
+static const char STREAMED[] =
+	"layer \"stream\" { multiplicity = per_stream\n" STREAM
+	"}\nlayer \"flow\" {\n" FLOW "}\n";
+
+static struct end theirs;
+
+/* The listener opens a stream in return. */
+static void open_theirs(void)
+{
+	memset(&theirs, 0, sizeof(theirs));
+	pair_open(STREAMED, "delay 10ms");
+	open_stream(0);
+	say(0, "hello");
+	pair_run(NOPAL_SECOND);
+	theirs.session =
+		nopal_stream_open(pair.there[0].session, &opens_only, &theirs);
+	assert_non_null(theirs.session);
+}
+
+/* The flow acknowledges what came for it. */
+static void test_a_stream_that_nobody_takes_is_refused(void **state)
+{
+	(void)state;
+	open_theirs();
+	assert_int_equal(nopal_send(theirs.session, "x", 1, 0), 0);
+	nopal_session_close(theirs.session);
+	pair_run(NOPAL_SECOND);
+	assert_int_equal(theirs.ended, 1);
+	assert_int_equal(theirs.code, NOPAL_ABORTED);
+	assert_int_equal(pair.here[0].ended + pair.there[0].ended, 0);
+	pair_close();
+}
+
+static const struct nopal_core *their_flow(void)
+{
+	return nopal__core(pair.there[0].session ? pair.there[0].session
+						 : theirs.session)
+		->below;
+}
+
+/* The opener closes its only stream, and with it the flow; and then the listener has
+ * something to say on its own. */
+static void test_what_a_flow_closes_over_is_lost(void **state)
+{
+	(void)state;
+	open_theirs();
+	pair_run(100 * NOPAL_MILLISECOND);
+	nopal_session_close(pair.here[0].session);
+	while (their_flow()->life != NOPAL_LIFE_CLOSING)
+		pair_run(NOPAL_MILLISECOND);
+	assert_int_equal(nopal_send(theirs.session, "x", 1, 0), 0);
+	pair_run(60 * NOPAL_SECOND);
+	assert_int_equal(pair.here[0].code, NOPAL_ENDED_WELL);
+	assert_int_equal(pair.there[0].code, NOPAL_ENDED_WELL);
+	assert_int_equal(theirs.ended, 1);
+	assert_int_equal(theirs.arrived, 0);
+	assert_int_equal(theirs.code, NOPAL_UNDELIVERED);
+	pair_close();
+}
+
+/* --------------------------------------------------------------- between two */
+
+/* It refuses what waited for the opening. */
+static enum nopal_verdict refuser_on_from_user(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_message *message)
+{
+	(void)part;
+	nopal_message_refuse(session, message, -EINVAL);
+	return NOPAL_STOP;
+}
+
+static const struct nopal_microprotocol refuser = {
+	.abi = NOPAL_ABI,
+	.name = "refuser",
+	.family = "fake",
+	.summary = "it refuses all messages",
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(MSG_FROM_USER, refuser_on_from_user,
+				 .before = "message_segments"),
+			{ 0 } },
+};
+
+static void test_what_is_refused_late_is_missing_at_the_end(void **state)
+{
+	(void)state;
+	rig_add(&refuser);
+	pair_open(" transport_driver {} virtual_circuit {} fixed_size {}\n"
+		  " sequenced_segments {} positive_ack {} retransmit {}\n"
+		  " refuser {}\n",
+		  "delay 10ms");
+	open_stream(0); /* a session */
+	say(0, "before it is open");
+	nopal_session_close(pair.here[0].session);
+	pair_run(10 * NOPAL_SECOND);
+	assert_int_equal(pair.here[0].opened, 1);
+	assert_int_equal(pair.here[0].ended, 1);
+	assert_int_equal(pair.here[0].code, NOPAL_UNDELIVERED);
+	pair_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_but_one_are_not_all),
+		cmocka_unit_test(test_all_that_are_lost_are_counted),
+		cmocka_unit_test(test_enough_are_enough),
+		cmocka_unit_test(test_what_nobody_acknowledges_is_no_loss),
+		cmocka_unit_test(
+			test_whom_the_application_removed_nobody_misses),
+		cmocka_unit_test(test_a_deadline_is_no_loss),
+		cmocka_unit_test(test_a_deadline_is_no_loss_of_a_groups),
+		cmocka_unit_test(test_a_stream_that_nobody_takes_is_refused),
+		cmocka_unit_test(test_what_a_flow_closes_over_is_lost),
+		cmocka_unit_test(
+			test_what_is_refused_late_is_missing_at_the_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
