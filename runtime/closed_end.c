@@ -7,6 +7,7 @@
  * not bring becomes a fate above; a group's rule (all, any, so many) is in the fates
  * of its messages; and who sends on a stream loses what the flow closes over.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,17 +23,31 @@ static uint64_t undelivered(const struct nopal_core *top)
 	return (uint64_t)top->awake->undelivered + top->awake->unfinished;
 }
 
-/* "; 10.0.0.2:9000: the peer fell silent, and 2 more are lost" */
-static void say_lost(const struct nopal_group *group, char *words, size_t room)
+static void add(char *words, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add(char *words, const char *format, ...)
 {
 	size_t used = strlen(words);
+	va_list arguments;
 
-	if (group->lost)
-		used += (size_t)snprintf(words + used, room - used, "; %s",
-					 group->lost);
-	if (group->lost && group->lost_count > 1 && used < room)
-		snprintf(words + used, room - used, ", and %u more are lost",
-			 group->lost_count - 1);
+	va_start(arguments, format);
+	vsnprintf(words + used, NOPAL_END_WORDS - used, format, arguments);
+	va_end(arguments);
+}
+
+static void add_missing(char *words, uint64_t missing)
+{
+	add(words, "%llu message%s not known to have arrived",
+	    (unsigned long long)missing, missing > 1 ? "s are" : " is");
+}
+
+/* "10.0.0.2:9000: the peer fell silent, and 2 more were lost" */
+static void add_lost(char *words, const struct nopal_group *group)
+{
+	add(words, "%s", group->lost);
+	if (group->lost_count > 1)
+		add(words, ", and %u more were lost", group->lost_count - 1);
 }
 
 enum nopal_end nopal__closed_end(struct nopal_core *bottom, char *words)
@@ -41,12 +56,28 @@ enum nopal_end nopal__closed_end(struct nopal_core *bottom, char *words)
 
 	if (!missing)
 		return NOPAL_ENDED_WELL;
-	snprintf(words, NOPAL_END_WORDS,
-		 "%llu message%s not known to have arrived",
-		 (unsigned long long)missing, missing > 1 ? "s are" : " is");
-	if (bottom->is_group)
-		say_lost(bottom->group, words, NOPAL_END_WORDS);
+	words[0] = '\0';
+	add_missing(words, missing);
+	if (bottom->is_group && bottom->group->lost) {
+		add(words, "; ");
+		add_lost(words, bottom->group);
+	}
 	return NOPAL_UNDELIVERED;
+}
+
+void nopal__lost_words(struct nopal_core *group, const char *text, char *words)
+{
+	uint64_t missing = undelivered(nopal__top(group));
+
+	words[0] = '\0';
+	if (group->group->lost)
+		add_lost(words, group->group);
+	else
+		add(words, "%s", text);
+	if (missing) {
+		add(words, "; ");
+		add_missing(words, missing);
+	}
 }
 
 void nopal__lost_note(struct nopal_group *group,

@@ -136,6 +136,16 @@ static void member_take(struct nopal_core *group, struct nopal_core *member)
 		(all->count - index) * sizeof(struct nopal_core *));
 }
 
+static void group_ends_as(struct nopal_core *group,
+			  const struct nopal_destination *last)
+{
+	char words[NOPAL_END_WORDS];
+
+	nopal__lost_words(group, last->text, words);
+	nopal__session_end(group, last->end,
+			   last->end == NOPAL_ENDED_WELL ? last->text : words);
+}
+
 /* Without destinations: in good order where it was asked to close; else as the
  * last one did, unless the application sent it away. */
 static void group_is_empty(struct nopal_core *group,
@@ -145,7 +155,7 @@ static void group_is_empty(struct nopal_core *group,
 		nopal__session_end(group, NOPAL_ENDED_WELL,
 				   "closed in good order");
 	else if (!last->removed)
-		nopal__session_end(group, last->end, last->text);
+		group_ends_as(group, last);
 }
 
 static void count_datagrams(struct nopal_counters *sum,

@@ -42,7 +42,7 @@ static void test_all_but_one_are_not_all(void **state)
 			       "2 messages are not known to have arrived"));
 	nopal_address_format(&many.end[0].address, address);
 	assert_non_null(strstr(many.end_text, address));
-	assert_null(strstr(many.end_text, "more are lost"));
+	assert_null(strstr(many.end_text, "more were lost"));
 	for (uint32_t i = 1; i < 3; i++) /* who lives has all */
 		assert_int_equal(many.end[i].delivered, 2);
 	many_close(&many);
@@ -53,7 +53,26 @@ static void test_all_that_are_lost_are_counted(void **state)
 	(void)state;
 	lose(MANY_RELIABLE("fan_out {}"), 3);
 	assert_int_equal(many.end_code, NOPAL_UNDELIVERED);
-	assert_non_null(strstr(many.end_text, "and 2 more are lost"));
+	assert_non_null(strstr(many.end_text, "and 2 more were lost"));
+	many_close(&many);
+}
+
+/* It does not close: it breaks with the last, and has more to say than that one. */
+static void test_a_group_that_breaks_tells_what_it_lost(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out {}"), 2, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	many_cut(&many, 0);
+	many_cut(&many, 1);
+	assert_int_equal(many_send(&many), 0);
+	many_run(&many, 100 * NOPAL_SECOND);
+	assert_int_equal(many.ended, 1);
+	assert_true(many.end_code == NOPAL_GAVE_UP ||
+		    many.end_code == NOPAL_PEER_LOST);
+	assert_non_null(strstr(many.end_text, ":9000: "));
+	assert_non_null(strstr(many.end_text,
+			       "and 1 more were lost; 1 message is not known"));
 	many_close(&many);
 }
 
@@ -252,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_but_one_are_not_all),
 		cmocka_unit_test(test_all_that_are_lost_are_counted),
+		cmocka_unit_test(test_a_group_that_breaks_tells_what_it_lost),
 		cmocka_unit_test(test_enough_are_enough),
 		cmocka_unit_test(test_what_nobody_acknowledges_is_no_loss),
 		cmocka_unit_test(
