@@ -78,8 +78,11 @@ void nopal_problems_print(struct nopal_problems *problems, FILE *out);
 size_t nopal_registry_count(void);
 const struct nopal_microprotocol *nopal_registry_at(size_t index);
 const struct nopal_microprotocol *nopal_registry_find(const char *name);
-/* Loads NAME.so from the working directory's or config's folder `beside` (may
- * be NULL) or the installed plugin folder; a path is loaded as it is. */
+/* Loads NAME.so from a folder of $NOPAL_PLUGINS or the installed plugin folder.
+ * What holds a '/' is a path, from the folder `beside` (NULL: from the working
+ * directory).  0; -ENOENT: there is none; -EACCES: it is not executable, as files
+ * from the network are not; -ENOEXEC: it is no plugin.  Its code runs with the
+ * rights of the program. */
 int nopal_plugin_load(const char *name_or_path, const char *beside,
 		      struct nopal_problems *problems);
 /* The name nearest to `name` in a NULL-ended list, or NULL when none is near. */

@@ -2,10 +2,13 @@
 /*
  * registry.c -- all microprotocols by name: built in, and loaded.
  *
- * A plugin is a shared object NAME.so with one symbol, `nopal_NAME`.  It is
- * looked for beside the config that names it, in the working directory, in the
- * folders of $NOPAL_PLUGINS (divided by ':'), and in the installed folder;
- * what holds a '/' is a path.  It is never unloaded: plans point into it.
+ * A plugin is a shared object NAME.so with one symbol, `nopal_NAME`.  A bare name
+ * is looked for in the folders of $NOPAL_PLUGINS (divided by ':') and in the
+ * installed folder; what holds a '/' is a path, from where the config lies that
+ * names it.  Beside a config and in the working directory nothing is looked for:
+ * files come there from others.  Outside the installed folder a plugin must be
+ * executable, as what a linker wrote is, and what `nopal recv` wrote is not.  It is
+ * never unloaded: plans point into it.
  *
  * Plans are made in any thread (the blocking calls have one each), so the list
  * is locked.
@@ -158,18 +161,24 @@ bool nopal__registry_add(const struct nopal_microprotocol *microprotocol,
 /* ------------------------------------------------------------------- plugins */
 
 /* Folders where NAME.so may lie, in the order of looking. */
-static char *registry_folders(const char *beside)
+static char *registry_folders(void)
 {
-	const char *named = getenv("NOPAL_PLUGINS");
+	const char *named = secure_getenv("NOPAL_PLUGINS");
 	struct nopal_text folders = { 0 };
 
-	if (beside && *beside)
-		nopal__append(&folders, "%s:", beside);
-	nopal__append(&folders, ".:");
 	if (named && *named)
 		nopal__append(&folders, "%s:", named);
 	nopal__append(&folders, "%s", NOPAL_PLUGINS_DIR);
 	return folders.text;
+}
+
+bool nopal__may_be_loaded(const char *path)
+{
+	static const char installed[] = NOPAL_PLUGINS_DIR "/";
+	bool by_name = strncmp(path, installed, sizeof(installed) - 1) == 0 &&
+		       !strstr(path, "/../");
+
+	return access(path, by_name ? R_OK : R_OK | X_OK) == 0;
 }
 
 /* "folder/vegas2.so" declares nopal_vegas2. */
@@ -183,21 +192,13 @@ static char *registry_symbol(const char *path)
 	return nopal__printed("nopal_%.*s", (int)length, base);
 }
 
-static int registry_open(const char *path, struct nopal_problems *problems)
+/* The symbol of an object that is open now. */
+static int registry_take(void *object, const char *path,
+			 struct nopal_problems *problems)
 {
-	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	const struct nopal_microprotocol *found;
-	char *symbol;
+	char *symbol = registry_symbol(path);
+	const struct nopal_microprotocol *found = dlsym(object, symbol);
 
-	if (!object) {
-		nopal_problems_add(problems, path, 0,
-				   "build it with -shared -fPIC against this "
-				   "version of microprotocol.h",
-				   "the plugin does not load: %s", dlerror());
-		return -ENOEXEC;
-	}
-	symbol = registry_symbol(path);
-	found = dlsym(object, symbol);
 	if (!found)
 		nopal_problems_add(problems, path, 0,
 				   "name the file after its microprotocol",
@@ -209,6 +210,40 @@ static int registry_open(const char *path, struct nopal_problems *problems)
 	return -ENOEXEC;
 }
 
+static int registry_open(const char *path, struct nopal_problems *problems)
+{
+	void *object;
+
+	if (access(path, F_OK) == 0 && !nopal__may_be_loaded(path)) {
+		nopal_problems_add(problems, path, 0,
+				   "look where it comes from; if it is yours, "
+				   "chmod +x it",
+				   "the plugin is not executable, as no "
+				   "received file is");
+		return -EACCES;
+	}
+	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (object)
+		return registry_take(object, path, problems);
+	nopal_problems_add(problems, path, 0,
+			   "build it with -shared -fPIC against this "
+			   "version of microprotocol.h",
+			   "the plugin does not load: %s", dlerror());
+	return -ENOEXEC;
+}
+
+static int registry_open_path(const char *path, const char *beside,
+			      struct nopal_problems *problems)
+{
+	char *whole = beside && *beside && *path != '/'
+			      ? nopal__printed("%s/%s", beside, path)
+			      : nopal__copy(path);
+	int result = registry_open(whole, problems);
+
+	free(whole);
+	return result;
+}
+
 int nopal_plugin_load(const char *name_or_path, const char *beside,
 		      struct nopal_problems *problems)
 {
@@ -216,17 +251,18 @@ int nopal_plugin_load(const char *name_or_path, const char *beside,
 	int result = -ENOENT;
 
 	if (strchr(name_or_path, '/'))
-		return registry_open(name_or_path, problems);
+		return registry_open_path(name_or_path, beside, problems);
 	if (nopal_registry_find(name_or_path))
 		return 0;
-	folders = registry_folders(beside);
+	folders = registry_folders();
 	path = nopal__search(folders, name_or_path, ".so", nopal__is_readable);
 	if (path)
 		result = registry_open(path, problems);
 	else
 		nopal_problems_add(problems, NULL, 0,
-				   "put its folder into $NOPAL_PLUGINS, or "
-				   "write a path",
+				   "write plugin = \"./NAME.so\" where it lies "
+				   "beside the config, or put its folder into "
+				   "$NOPAL_PLUGINS",
 				   "there is no plugin %s.so; looked in %s",
 				   name_or_path, folders);
 	free(path);

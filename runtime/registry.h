@@ -23,6 +23,10 @@ nopal__builtin_sources(const struct nopal_microprotocol *microprotocol);
 bool nopal__registry_add(const struct nopal_microprotocol *microprotocol,
 			 const char *origin, struct nopal_problems *problems);
 
+/* May code in this file be loaded?  Outside the installed folder it must be
+ * executable: received files are not. */
+bool nopal__may_be_loaded(const char *path);
+
 /* Loads a plugin that a config names at this place. */
 int nopal__plugin_load_at(const char *name_or_path, struct nopal_place place,
 			  struct nopal_problems *problems);

@@ -3,10 +3,14 @@
  * registry.c and descriptor.c: what is there, and what is let in.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "fakes.h"
@@ -244,16 +248,68 @@ static void no_plugin(const char *name, const char *word)
 	nopal_problems_fini(&problems);
 }
 
-static void test_plugins_that_are_none(void **state)
+/* Its file, which is executable as some libraries are not. */
+static const char *library_of(void (*function)(void))
 {
+	static char path[PATH_MAX];
 	Dl_info library;
 
+	assert_true(dladdr((void *)(uintptr_t)function, &library) != 0);
+	assert_non_null(realpath(library.dli_fname, path));
+	assert_int_equal(access(path, X_OK), 0);
+	return path;
+}
+
+static void test_plugins_that_are_none(void **state)
+{
 	(void)state;
 	no_plugin("no_such_thing", "looked in");
 	no_plugin("./no_such_thing.so", "does not load");
-	no_plugin(NOPAL_SOURCE_ROOT "/meson.build", "does not load");
-	assert_true(dladdr((void *)&_cmocka_run_group_tests, &library) != 0);
-	no_plugin(library.dli_fname, "has no symbol `nopal_libcmocka`");
+	no_plugin(NOPAL_SOURCE_ROOT "/runtime/stamp", "does not load");
+	no_plugin(library_of((void (*)(void))(uintptr_t)&strlen),
+		  "has no symbol `nopal_libc");
+}
+
+/* As `nopal recv` writes files: whoever sent it, none of it runs. */
+static void test_a_file_that_is_not_executable(void **state)
+{
+	(void)state;
+	no_plugin(NOPAL_SOURCE_ROOT "/meson.build", "is not executable");
+}
+
+/* Files come into these folders from others. */
+static void test_no_name_is_found_beside_or_here(void **state)
+{
+	char folder[] = "/tmp/nopal-plugins-XXXXXX", path[64];
+	char *before = getcwd(NULL, 0);
+	struct nopal_problems problems;
+	FILE *file;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/strange.so", folder);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fclose(file);
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(chdir(folder), 0);
+	nopal_problems_init(&problems);
+	assert_int_equal(nopal_plugin_load("strange", folder, &problems),
+			 -ENOENT);
+	/* by its path it is looked at */
+	assert_int_equal(nopal_plugin_load("./strange.so", NULL, &problems),
+			 -ENOEXEC);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(nopal_plugin_load("./strange.so", folder, &problems),
+			 -ENOEXEC);
+	assert_int_equal(nopal_plugin_load("./strange.so", NULL, &problems),
+			 -ENOEXEC);
+	assert_non_null(strstr(problems.entries[3].cause, "cannot open"));
+	nopal_problems_fini(&problems);
+	assert_int_equal(chdir(before), 0);
+	free(before);
+	unlink(path);
+	rmdir(folder);
 }
 
 static void test_the_searched_places_are_told(void **state)
@@ -266,7 +322,8 @@ static void test_the_searched_places_are_told(void **state)
 	assert_true(nopal_plugin_load("no_such_thing", "/beside", &problems) <
 		    0);
 	assert_non_null(
-		strstr(problems.entries[0].cause, "/beside:.:/first:/second:"));
+		strstr(problems.entries[0].cause, "in /first:/second:"));
+	assert_null(strstr(problems.entries[0].cause, "/beside"));
 	nopal_problems_fini(&problems);
 	unsetenv("NOPAL_PLUGINS");
 }
@@ -293,6 +350,8 @@ int main(void)
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_the_rest),
 		cmocka_unit_test(test_plugins_that_are_none),
+		cmocka_unit_test(test_a_file_that_is_not_executable),
+		cmocka_unit_test(test_no_name_is_found_beside_or_here),
 		cmocka_unit_test(test_the_searched_places_are_told),
 		cmocka_unit_test(test_what_is_there_needs_no_file),
 	};
