@@ -382,6 +382,7 @@ int nopal_endpoint_allow(struct nopal_endpoint *endpoint,
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
+	nopal__fused_load(plan); /* not when the first datagram comes */
 	entry->plan = nopal_plan_ref(plan);
 	entry->flags = flags;
 	if (callbacks)

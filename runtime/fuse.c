@@ -9,6 +9,7 @@
  *   call_all_EVENT ...		  the handlers of each event, by name, in order
  *   #include "event.c" ...	  the packet path of the runtime
  *   nopal_fused_unit		  what the library enters it by
+ *   section nopal_unit		  which library and plan it was made for
  *
  * Constants and calls are the plan's shape: a unit fits a plan exactly where
  * both give the same text, so whatever is written here is compared, too.
@@ -419,9 +420,25 @@ static void write_head(struct nopal_text *out, const struct nopal_plan *plan)
 #undef SAME_SIZE
 }
 
+#define TEXT_OF(name)	#name
+#define SYMBOL_OF(name) TEXT_OF(name)
+
+static void write_mark(struct nopal_text *out, uint64_t shape)
+{
+	nopal__append(out,
+		      "__attribute__((used, section(\"%s\")))\n"
+		      "static const char fused_mark[] = \"" NOPAL_UNIT_MARK
+		      "\";\n",
+		      SYMBOL_OF(NOPAL_UNIT_SECTION), nopal__stamp,
+		      (unsigned long long)shape);
+}
+
 static void write_tail(struct nopal_text *out, const struct nopal_plan *plan)
 {
+	uint64_t shape = nopal__plan_shape(plan);
+
 	write_includes(out, NOPAL_PACKET_PATH);
+	write_mark(out, shape);
 	nopal__append(out,
 		      "extern const struct nopal_fused NOPAL_FUSED_SYMBOL;\n"
 		      "__attribute__((externally_visible, "
@@ -432,8 +449,7 @@ static void write_tail(struct nopal_text *out, const struct nopal_plan *plan)
 		      "nopal_raise_##name,\n"
 		      "#include \"events.def\"\n#undef EVENT\n"
 		      "\t.receive = nopal__session_receive,\n};\n",
-		      nopal__stamp,
-		      (unsigned long long)nopal__plan_shape(plan));
+		      nopal__stamp, (unsigned long long)shape);
 }
 
 /* A unit has one constant for each part, and none for its copies. */

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fused.c -- finds the fused unit of a plan, where there is one.
+ * fused.c -- finds the fused unit of a plan, where there is one, and loads it.
  *
- * It is NAME.fused.so, NAME being the config's: in the folders of $NOPAL_FUSED
- * (divided by ':'; the word `off` finds none), beside the config, or installed.
- * It is taken where it was made by this very library and from the same plan, and
- * never unloaded, as plugins are not.
+ *   NAME.fused.so	  in the folders of $NOPAL_FUSED (divided by ':'; the word
+ *			  `off` finds none)
+ *   NAME-KEY.fused.so	  among the user's own (unit_cache.c)
+ *   NAME.fused.so	  in the installed folder
+ *
+ * NAME being the config's.  Never beside a config, and never in the working
+ * directory: files come there from others.  A file that is found is taken where
+ * its mark says that it was made by this very library and from the same plan;
+ * the mark is read, nothing runs for it.  Its code is loaded when the first
+ * session of the plan is made, or a listener allows it, and never unloaded, as
+ * plugins are not.
  */
 #include "fused.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "registry.h"
 #include "text.h"
 
 #ifndef NOPAL_PLUGINS_DIR
@@ -26,90 +31,72 @@
 #define TEXT_OF(name)	#name
 #define SYMBOL_OF(name) TEXT_OF(name)
 
-/* $NOPAL_FUSED, then the config's folder, then the installed one. */
-static char *fused_folders(const char *config_file)
-{
-	const char *named = getenv("NOPAL_FUSED");
-	const char *slash = config_file ? strrchr(config_file, '/') : NULL;
-	struct nopal_text folders = { 0 };
+static pthread_mutex_t fused_lock = PTHREAD_MUTEX_INITIALIZER;
 
-	if (named && *named)
-		nopal__append(&folders, "%s:", named);
-	if (slash)
-		nopal__append_part(&folders, config_file,
-				   (size_t)(slash - config_file));
-	if (config_file)
-		nopal__append(&folders, slash ? ":" : ".:");
-	nopal__append(&folders, "%s/fused", NOPAL_PLUGINS_DIR);
-	return folders.text;
+/* ------------------------------------------------------------------- finding */
+
+static char *fused_search(const struct nopal_plan *plan, const char *folders)
+{
+	return nopal__search(folders, plan->name, NOPAL_FUSED_SUFFIX,
+			     nopal__is_readable);
 }
 
-static char *fused_file(const char *name, const char *config_file)
+/* Caller frees. */
+static char *fused_file(const struct nopal_plan *plan, const char *named)
 {
-	char *folders = fused_folders(config_file);
-	char *path = nopal__search(folders, name, NOPAL_FUSED_SUFFIX,
-				   nopal__is_readable);
+	char *file = named && *named ? fused_search(plan, named) : NULL;
 
-	free(folders);
-	return path;
+	if (!file)
+		file = nopal__unit_in_cache(plan);
+	return file ? file : fused_search(plan, NOPAL_PLUGINS_DIR "/fused");
 }
 
-/* The loader dies of an object that is cut off; its table of sections is last. */
-static bool is_whole(const char *path)
+/* Why this file is not the plan's unit; NULL: it is. */
+static const char *fused_wrong(const struct nopal_plan *plan, const char *path)
 {
-	int file = open(path, O_RDONLY | O_CLOEXEC);
-	ElfW(Ehdr) head;
-	struct stat is;
-	bool whole;
+	char mark[NOPAL_UNIT_MARK_ROOM], ours[NOPAL_UNIT_MARK_ROOM];
+	size_t stamp = strlen(nopal__stamp);
 
-	if (file < 0)
-		return false;
-	whole = fstat(file, &is) == 0 &&
-		read(file, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
-		head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize <=
-			(uint64_t)is.st_size;
-	close(file);
-	return whole;
+	if (!nopal__may_be_loaded(path))
+		return "is not executable: what is received never is, and "
+		       "what is compiled here is";
+	if (!nopal__unit_mark(path, mark))
+		return "is no fused unit, or is cut off";
+	snprintf(ours, sizeof(ours), NOPAL_UNIT_MARK, nopal__stamp,
+		 (unsigned long long)nopal__plan_shape(plan));
+	if (strncmp(mark, ours, stamp + 1) != 0)
+		return "was made for another version";
+	return strcmp(mark, ours) == 0 ? NULL
+				       : "was made from another composition";
 }
 
-/* NULL, and why not. */
-static const struct nopal_fused *fused_open(const struct nopal_plan *plan,
-					    const char *path,
-					    const char **ret_why)
+static void fused_take(struct nopal_plan *plan, const char *path)
 {
-	void *object =
-		is_whole(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-	const struct nopal_fused *unit =
-		object ? dlsym(object, SYMBOL_OF(NOPAL_FUSED_SYMBOL)) : NULL;
+	const char *why = fused_wrong(plan, path);
 
-	if (!unit)
-		*ret_why = "is no fused unit, or does not load";
-	else if (strcmp(unit->stamp, nopal__stamp) != 0)
-		*ret_why = "was made for another version";
-	else if (unit->shape != nopal__plan_shape(plan))
-		*ret_why = "was made from another composition";
-	else
-		return unit;
-	return NULL;
+	if (why) {
+		plan->fused_text =
+			nopal__printed("interpreted: %s %s", path, why);
+		return;
+	}
+	plan->fused_file = nopal__copy(path);
+	plan->fused_text = nopal__printed("fused: %s", path);
+	atomic_store(&plan->fused_settled, false);
 }
 
-void nopal__fused_find(struct nopal_plan *plan, const char *config_file)
+void nopal__fused_find(struct nopal_plan *plan)
 {
-	const char *named = getenv("NOPAL_FUSED"), *why = NULL;
-	char *path = NULL;
+	const char *named = secure_getenv("NOPAL_FUSED");
+	char *path;
 
+	atomic_store(&plan->fused_settled, true);
 	if (named && strcmp(named, "off") == 0) {
 		plan->fused_text = nopal__copy("interpreted: NOPAL_FUSED=off");
 		return;
 	}
-	path = fused_file(plan->name, config_file);
+	path = fused_file(plan, named);
 	if (path)
-		plan->fused = fused_open(plan, path, &why);
-	if (plan->fused)
-		plan->fused_text = nopal__printed("fused: %s", path);
-	else if (path)
-		plan->fused_text =
-			nopal__printed("interpreted: %s %s", path, why);
+		fused_take(plan, path);
 	else
 		plan->fused_text = nopal__printed(
 			"interpreted: there is no %s" NOPAL_FUSED_SUFFIX
@@ -118,14 +105,53 @@ void nopal__fused_find(struct nopal_plan *plan, const char *config_file)
 	free(path);
 }
 
+/* ------------------------------------------------------------------- loading */
+
+/* NULL where it does not load, or is another one by now. */
+static const struct nopal_fused *fused_open(const struct nopal_plan *plan)
+{
+	void *object = dlopen(plan->fused_file, RTLD_NOW | RTLD_LOCAL);
+	const struct nopal_fused *unit =
+		object ? dlsym(object, SYMBOL_OF(NOPAL_FUSED_SYMBOL)) : NULL;
+
+	return unit && strcmp(unit->stamp, nopal__stamp) == 0 &&
+			       unit->shape == nopal__plan_shape(plan)
+		       ? unit
+		       : NULL;
+}
+
+void nopal__fused_load(struct nopal_plan *plan)
+{
+	if (atomic_load_explicit(&plan->fused_settled, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&fused_lock);
+	if (!atomic_load(&plan->fused_settled)) {
+		plan->fused = fused_open(plan);
+		if (!plan->fused)
+			plan->fused_failed =
+				nopal__printed("interpreted: %s does not load",
+					       plan->fused_file);
+		atomic_store_explicit(&plan->fused_settled, true,
+				      memory_order_release);
+	}
+	pthread_mutex_unlock(&fused_lock);
+}
+
 const char *nopal_plan_runs(const struct nopal_plan *plan)
 {
-	return plan->fused_text;
+	return atomic_load_explicit(&plan->fused_settled,
+				    memory_order_acquire) &&
+			       plan->fused_failed
+		       ? plan->fused_failed
+		       : plan->fused_text;
 }
 
 void nopal_plan_interpret(struct nopal_plan *plan)
 {
+	pthread_mutex_lock(&fused_lock);
 	plan->fused = NULL;
-	free(plan->fused_text);
-	plan->fused_text = nopal__copy("interpreted: asked for");
+	free(plan->fused_failed);
+	plan->fused_failed = nopal__copy("interpreted: asked for");
+	atomic_store_explicit(&plan->fused_settled, true, memory_order_release);
+	pthread_mutex_unlock(&fused_lock);
 }

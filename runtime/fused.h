@@ -20,6 +20,11 @@ struct nopal_core;
 /* The one symbol of a fused unit is a `struct nopal_fused` of this name. */
 #define NOPAL_FUSED_SYMBOL nopal_fused_unit
 #define NOPAL_FUSED_SUFFIX ".fused.so"
+/* What it was made for is also the text of this section, "STAMP SHAPE", which is
+ * read from the file: before a unit is taken nothing of it runs. */
+#define NOPAL_UNIT_SECTION nopal_unit
+#define NOPAL_UNIT_MARK	   "%s %016llx"
+enum { NOPAL_UNIT_MARK_ROOM = 128 };
 
 struct nopal_fused {
 	const char *stamp; /* of the library that it was made for and by */
@@ -41,8 +46,15 @@ extern const char nopal__stamp[];
 
 /* A hash over all that a fused unit of the plan has compiled in. */
 uint64_t nopal__plan_shape(const struct nopal_plan *plan);
-/* Looks for the plan's unit, and says in `plan` what came of it. */
-void nopal__fused_find(struct nopal_plan *plan, const char *config_file);
+/* Looks for the plan's unit, and says in `plan` what came of it.  No code of the
+ * unit is loaded. */
+void nopal__fused_find(struct nopal_plan *plan);
+/* Loads the unit that was found, once: before sessions of the plan are made. */
+void nopal__fused_load(struct nopal_plan *plan);
+/* The mark of the unit in this file.  False: it has none, or is cut off. */
+bool nopal__unit_mark(const char *path, char ret_mark[NOPAL_UNIT_MARK_ROOM]);
+/* The plan's unit among the user's own; caller frees.  NULL: there is none. */
+char *nopal__unit_in_cache(const struct nopal_plan *plan);
 
 /* Small functions of the packet path: in a fused unit, where a caller knows its
  * arguments, most of each goes away. */

@@ -119,10 +119,19 @@ uint32_t nopal_plan_body_bytes(const struct nopal_plan *plan);
 uint64_t nopal_plan_message_limit(const struct nopal_plan *plan);
 
 /* Fused units: a plan's handlers and the packet path compiled into one shared
- * object NAME.fused.so, which does the same quicker.  A plan takes its unit by
- * itself where it is in $NOPAL_FUSED, beside the config, or installed; the word
- * `off` in $NOPAL_FUSED takes none.  Says "fused: FILE", or "interpreted: WHY". */
+ * object, which does the same quicker.  A plan takes its unit by itself, where it
+ * is: NAME.fused.so in a folder of $NOPAL_FUSED (divided by ':'; the word `off`
+ * takes none), the user's own that nopal_plan_unit_file() names, or NAME.fused.so
+ * among what is installed; never beside the config.  Says "fused: FILE", or
+ * "interpreted: WHY".  The unit's code is loaded with the first session or listener
+ * of the plan, and no sooner. */
 const char *nopal_plan_runs(const struct nopal_plan *plan);
+/* Where every program of this user looks for the unit of this very plan, and this
+ * version: a file in $XDG_CACHE_HOME/nopal/fused or ~/.cache/nopal/fused.  The
+ * folders are made; the caller frees the path.  NULL: a problem was added, also
+ * where a folder is another user's, or others may write there. */
+char *nopal_plan_unit_file(const struct nopal_plan *plan,
+			   struct nopal_problems *problems);
 /* Its sessions from now on are interpreted. */
 void nopal_plan_interpret(struct nopal_plan *plan);
 /* Writes the C source of the plan's unit; `nopal fuse` compiles it.  `sources`:

@@ -324,7 +324,7 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		nopal__seal_fresh(plan, &plan->layers[l]);
 	nopal__seal_fields(plan);
-	nopal__fused_find(plan, composition->config->place.file);
+	nopal__fused_find(plan);
 	return plan;
 }
 
@@ -387,6 +387,8 @@ void nopal_plan_unref(struct nopal_plan *plan)
 	free(plan->name);
 	free(plan->description);
 	free(plan->canonical);
+	free(plan->fused_file);
 	free(plan->fused_text);
+	free(plan->fused_failed);
 	free(plan);
 }

@@ -184,8 +184,12 @@ struct nopal_plan {
 	uint64_t message_limit;
 	struct nopal_budget budget;
 	struct nopal_composition *composition; /* owns parameters */
-	const struct nopal_fused *fused;       /* NULL: interpreted */
-	char *fused_text; /* for people: which unit, or why none */
+	/* Set once, when the first session is about to be made (fused.c). */
+	atomic_bool fused_settled;
+	const struct nopal_fused *fused; /* NULL: interpreted */
+	char *fused_file;		 /* that is to be loaded; NULL: none */
+	char *fused_text;   /* for people: which unit, or why none */
+	char *fused_failed; /* the same, where loading it failed */
 };
 
 #endif

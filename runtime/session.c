@@ -199,6 +199,7 @@ static struct nopal_core *cores_make(struct nopal_endpoint *endpoint,
 {
 	struct nopal_core *bottom = NULL;
 
+	nopal__fused_load(plan);
 	for (uint32_t i = first; i < end; i++) {
 		struct nopal_core *core =
 			core_make(endpoint, plan, &plan->layers[i], peer);

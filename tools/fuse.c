@@ -25,7 +25,7 @@ enum { FUSE_MOST_WORDS = TOOL_MAX_REPEATS + 32 };
 
 static const struct tool_option fuse_options[] = {
 	{ "output", 'o', "FILE",
-	  "the unit (default: NAME.fused.so beside the config, or here)" },
+	  "the unit (default: where your programs look for it by themselves)" },
 	{ "source", 0, "FILE.c",
 	  "source of a microprotocol that is a plugin; may be repeated" },
 	{ "c", 'c', NULL, "write the C source to standard output, and stop" },
@@ -77,21 +77,18 @@ fuse_printed(const char *format, ...)
 	return text;
 }
 
-/* NAME.fused.so beside a config that is a path; in this folder for a name. */
+/* Caller frees.  NULL: it was said why not. */
 static char *fuse_output(const struct tool_call *call,
 			 const struct nopal_plan *plan)
 {
-	const char *config = call->words[0];
-	const char *slash = strrchr(config, '/');
-	char *folder, *output;
+	struct nopal_problems problems;
+	char *output;
 
 	if (tool_value(call, "output"))
 		return strdup(tool_value(call, "output"));
-	if (!slash)
-		return fuse_printed("%s.fused.so", nopal_plan_name(plan));
-	folder = strndup(config, (size_t)(slash - config));
-	output = fuse_printed("%s/%s.fused.so", folder, nopal_plan_name(plan));
-	free(folder);
+	nopal_problems_init(&problems);
+	output = nopal_plan_unit_file(plan, &problems);
+	tool_problems(&problems);
 	return output;
 }
 
@@ -232,23 +229,31 @@ static enum tool_exit fuse_make(const struct tool_call *call,
 	return result;
 }
 
+static enum tool_exit fuse_make_there(const struct tool_call *call,
+				      const struct nopal_plan *plan)
+{
+	char *output = fuse_output(call, plan);
+	enum tool_exit result;
+
+	if (!output)
+		return TOOL_ENVIRONMENT;
+	result = fuse_make(call, plan, output);
+	if (result == TOOL_GOOD)
+		printf("%s\n", output);
+	free(output);
+	return result;
+}
+
 static enum tool_exit fuse_run(const struct tool_call *call)
 {
 	struct nopal_plan *plan = tool_plan(call, call->words[0]);
 	enum tool_exit result;
-	char *output;
 
 	if (!plan)
 		return TOOL_BAD_INPUT;
-	if (tool_value(call, "c")) {
-		result = fuse_write(call, plan, stdout, "standard output");
-	} else {
-		output = fuse_output(call, plan);
-		result = fuse_make(call, plan, output);
-		if (result == TOOL_GOOD)
-			printf("%s\n", output);
-		free(output);
-	}
+	result = tool_value(call, "c")
+			 ? fuse_write(call, plan, stdout, "standard output")
+			 : fuse_make_there(call, plan);
 	nopal_plan_unref(plan);
 	return result;
 }
@@ -258,15 +263,17 @@ const struct tool tool_fuse = {
 	.words = "CONF",
 	.summary = "compile a config: the same transport, quicker",
 	.help = "Compiles the handlers of a config and the packet path of the "
-		"runtime into one\nshared object. Every tool and program takes "
-		"it by itself where it lies beside\nthe config, in a folder of "
-		"$NOPAL_FUSED, or is installed, as the shipped ones are;\n"
-		"`nopal explain` says what runs. It behaves exactly as the "
-		"config does.\n\n"
+		"runtime into one\nshared object, and puts it into "
+		"$XDG_CACHE_HOME/nopal/fused (~/.cache/nopal/fused),\nwhere "
+		"every program of yours takes it by itself. With -o it lies "
+		"elsewhere: as\nNAME.fused.so in a folder of $NOPAL_FUSED it "
+		"is taken, too, and beside a config\nit never is. `nopal "
+		"explain` says what runs. It behaves exactly as the config "
+		"does.\n\n"
 		"  nopal fuse my.conf\n"
 		"  nopal fuse mine.conf --source my_policy.c\n"
-		"  nopal fuse bulk -o /tmp/bulk.fused.so && "
-		"NOPAL_FUSED=/tmp nopal explain bulk",
+		"  nopal fuse bulk -o /tmp/mine/bulk.fused.so && "
+		"NOPAL_FUSED=/tmp/mine nopal explain bulk",
 	.least_words = 1,
 	.most_words = 1,
 	.options = fuse_options,

@@ -35,6 +35,8 @@ take() {
 take gentle.c
 take gentle.conf
 cd "$folder"
+XDG_CACHE_HOME=$folder/cache
+export XDG_CACHE_HOME
 # shellcheck disable=SC2046 # flags are words
 cc -shared -fPIC -Wall -Wextra -Wno-missing-field-initializers -Werror \
 	-o gentle.so gentle.c $(pkg-config --cflags nopal)

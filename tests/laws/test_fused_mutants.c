@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fused.h"
 #include "mutate.h"
 #include "pair.h"
 #include "suite.h"
@@ -128,6 +129,7 @@ static int judge(const char *config)
 	setenv("NOPAL_FUSED", workshop_path(""), true);
 	fused = suite_plan(config);
 	interpreted = suite_plan(config);
+	nopal__fused_load(fused);
 	if (strncmp(nopal_plan_runs(fused), "fused: ", 7) != 0)
 		return NOT_TAKEN;
 	nopal_plan_interpret(interpreted);

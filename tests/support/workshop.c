@@ -5,11 +5,11 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-#include <dirent.h>
+#include <ftw.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "told.h"
 
@@ -26,19 +26,21 @@ void workshop_open(void)
 	snprintf(folder, sizeof(folder), "%s/nopal-fused-XXXXXX",
 		 temporary ? temporary : "/tmp");
 	assert_non_null(mkdtemp(folder));
+	setenv("XDG_CACHE_HOME", folder, true);
+}
+
+static int workshop_remove(const char *path, const struct stat *about, int type,
+			   struct FTW *where)
+{
+	(void)about, (void)type, (void)where;
+	return remove(path);
 }
 
 void workshop_close(void)
 {
-	DIR *open = opendir(folder);
-	struct dirent *entry;
+	enum { WORKSHOP_FILES = 16 }; /* open at once */
 
-	assert_non_null(open);
-	while ((entry = readdir(open)))
-		if (entry->d_name[0] != '.')
-			unlink(workshop_path(entry->d_name));
-	closedir(open);
-	rmdir(folder);
+	nftw(folder, workshop_remove, WORKSHOP_FILES, FTW_DEPTH | FTW_PHYS);
 }
 
 const char *workshop_path(const char *name)

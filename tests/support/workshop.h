@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * workshop.h -- a folder of its own in which a test makes fused units, by `nopal
- * fuse` itself; gone at the end.
+ * fuse` itself; gone at the end.  It is $XDG_CACHE_HOME meanwhile.
  *
  *     workshop_open();
  *     workshop_write("mine.conf", "transport_driver {} fixed_size {}");
@@ -17,7 +17,7 @@ struct told;
 
 void workshop_open(void);
 void workshop_close(void);
-/* A file of this name in the folder; the text is good for a few calls. */
+/* A file of this name in the folder; the path is good for a few calls. */
 const char *workshop_path(const char *name);
 void workshop_write(const char *name, const char *text);
 /* `nopal fuse` of a config in the folder; what it said.  `options` as those of

@@ -10,12 +10,14 @@ export CC
 root=$(pwd)
 NOPAL_SOURCES=$root
 export NOPAL_SOURCES
-unset NOPAL_FUSED
+unset NOPAL_FUSED NOPAL_PLUGINS
 # what a sanitizer says of libraries that stay loaded is not what is tested here
 ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
 export ASAN_OPTIONS
 work=$(mktemp -d) || exit 77
 chmod 755 "$work"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
 failed=0
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
@@ -58,14 +60,23 @@ fixed_size {}
 END
 runs "$work/conf/mine.conf" "interpreted: there is no mine.fused.so; "
 fuse 0 "$work/conf/mine.conf" --flag -O1
-[ "$(cat "$work/out")" = "$work/conf/mine.fused.so" ] || wrong "where it is"
-runs "$work/conf/mine.conf" "fused: $work/conf/mine.fused.so"
-nothing_left "$work/conf" "mine.conf
-mine.fused.so"
-(cd "$work/conf" && runs mine.conf "fused: ./mine.fused.so" && exit $failed) ||
-	failed=1
+units=$work/cache/nopal/fused
+mine=$(cat "$work/out")
+case $mine in
+"$units"/mine-????????????????.fused.so) ;;
+*) wrong "the unit is $mine" ;;
+esac
+runs "$work/conf/mine.conf" "fused: $mine"
+(cd "$work/conf" && runs mine.conf "fused: $mine" && exit $failed) || failed=1
+nothing_left "$work/conf" mine.conf
+nothing_left "$units" "${mine##*/}"
 NOPAL_FUSED=off runs "$work/conf/mine.conf" "interpreted: NOPAL_FUSED=off"
-(cd "$work/named" && fuse 0 bulk --flag -O1 && exit $failed) || failed=1
+chmod 777 "$units"
+runs "$work/conf/mine.conf" "interpreted: there is no mine.fused.so; "
+fuse 3 "$work/conf/mine.conf"
+says 'others may write there'
+chmod 700 "$units"
+fuse 0 bulk -o "$work/named/bulk.fused.so" --flag -O1
 nothing_left "$work/named" bulk.fused.so
 NOPAL_FUSED=$work/named runs bulk "fused: $work/named/bulk.fused.so"
 "$nopal" sim bulk --link "delay 5ms loss 1%" --bytes 1MB --json \
@@ -74,6 +85,42 @@ NOPAL_FUSED=$work/named "$nopal" sim bulk --link "delay 5ms loss 1%" \
 	--bytes 1MB --json >"$work/fused" 2>/dev/null
 grep -q delivered "$work/fused" || wrong "the unit delivers nothing"
 cmp "$work/interpreted" "$work/fused" || wrong "the unit does something else"
+
+# --------------- a stranger's objects, beside a config and in the working directory
+cat >"$work/strange.c" <<'END'
+#include <stdio.h>
+__attribute__((constructor)) static void run(void)
+{
+	fputs("a stranger's code runs\n", stderr);
+}
+END
+mkdir "$work/strange"
+"$CC" -shared -fPIC -o "$work/strange/mine.fused.so" "$work/strange.c"
+cp "$work/strange/mine.fused.so" "$work/strange/bulk.fused.so"
+cp "$work/strange/mine.fused.so" "$work/strange/gentle.so"
+cp "$work/conf/mine.conf" "$work/strange"
+printf 'plugin = "gentle"\nextends = "bulk"\n' >"$work/strange/bare.conf"
+printf 'plugin = "./gentle.so"\nextends = "bulk"\n' >"$work/strange/path.conf"
+(
+	cd "$work/strange" || exit 1
+	for tool in check explain graph "sim --bytes 10kB"; do
+		for config in mine.conf ./mine.conf bulk bare.conf; do
+			# shellcheck disable=SC2086 # words of a command
+			"$nopal" $tool $config </dev/null
+		done
+	done
+	"$nopal" list microprotocols
+	"$nopal" doc retransmit
+	# as it was received: no path makes it a plugin
+	chmod 644 gentle.so
+	"$nopal" check path.conf
+) >"$work/said" 2>&1
+grep -q "a stranger's code" "$work/said" && wrong "a stranger's code has run"
+says 'gentle.so: error: the plugin is not executable'
+says 'there is no plugin gentle.so'
+chmod 755 "$work/strange/gentle.so"
+"$nopal" check "$work/strange/path.conf" >"$work/said" 2>&1
+says "a stranger's code runs" # named by its path, and made executable
 
 # --------- a compiler that keeps what is not used; both compilers, where they are
 fuse 0 "$work/conf/mine.conf" --flag -O0
@@ -108,14 +155,13 @@ done
 	fuse 2 gentle.conf
 	says 'source of `gentle`, which is a plugin'
 	says '\-\-source'
-	[ ! -e gentle.fused.so ] || wrong "a unit without its plugin"
-	fuse 0 gentle.conf --source gentle.c --flag -O1
-	mv gentle.fused.so aside
+	[ "$(ls "$units" | grep -c gentle)" -eq 0 ] ||
+		wrong "a unit without its plugin"
 	runs ./gentle.conf "interpreted: "
 	"$nopal" sim ./gentle.conf --link "delay 5ms loss 1%" --bytes 1MB --json \
 		>interpreted 2>/dev/null
-	mv aside gentle.fused.so
-	runs ./gentle.conf "fused: ./gentle.fused.so"
+	fuse 0 gentle.conf --source gentle.c --flag -O1
+	runs ./gentle.conf "fused: $units/gentle-"
 	"$nopal" sim ./gentle.conf --link "delay 5ms loss 1%" --bytes 1MB --json \
 		>fused 2>/dev/null
 	cmp interpreted fused || wrong "the plugin's unit does something else"
@@ -127,29 +173,37 @@ nopal_session *session, const struct nopal_part *part,\
 	nopal_unbind(session, part, binding);\
 }\
 &/;' gentle.c >unbinds.c
-	rm gentle.fused.so
+	rm "$units"/gentle-*
 	mkdir sub && mv unbinds.c sub/gentle.c
 	fuse 1 gentle.conf --source sub/gentle.c --flag -O0
 	says poisoned
-	[ ! -e gentle.fused.so ] || wrong "a unit with an unbinding plugin"
+	[ "$(ls "$units" | grep -c 'gentle.*so$')" -eq 0 ] ||
+		wrong "a unit with an unbinding plugin"
 	exit $failed
 ) || failed=1
 
 # ---------------------------------------------------------------- what fails
 cp "$work/conf/mine.conf" "$work/bad"
-fuse 3 "$work/bad/mine.conf" --cc /none/cc
+bad() { # CODE WORDS...: a unit that would be in $work/bad
+	expected=$1
+	shift
+	fuse "$expected" "$work/bad/mine.conf" -o "$work/bad/mine.fused.so" "$@"
+}
+bad 3 --cc /none/cc
 says '/none/cc'
-fuse 1 "$work/bad/mine.conf" --cc false
+bad 1 --cc false
 says 'does not compile'
-fuse 1 "$work/bad/mine.conf" --flag -fno-such-flag
+bad 1 --flag -fno-such-flag
 says 'does not compile'
 rm -f "$work/bad/mine.fused.so.c"
-NOPAL_SOURCES=/none fuse 1 "$work/bad/mine.conf"
+NOPAL_SOURCES=/none bad 1
 says 'NOPAL_SOURCES'
 [ -s "$work/bad/mine.fused.so.c" ] || wrong "the source is not there to be read"
 rm -f "$work/bad/mine.fused.so.c"
 fuse 3 "$work/bad/mine.conf" -o /none/mine.fused.so
 says '/none/mine.fused.so'
+HOME= XDG_CACHE_HOME= fuse 3 "$work/bad/mine.conf"
+says 'HOME'
 fuse 2 /none/mine.conf
 fuse 2 "$work/bad/mine.conf" --set fixed_size.mtu=3B
 mkdir "$work/bad/folder.fused.so"
@@ -161,7 +215,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	echo "root writes everywhere: a folder that takes nothing is not tried"
 else
 	chmod 555 "$work/bad"
-	fuse 3 "$work/bad/mine.conf"
+	bad 3
 	says 'Permission denied'
 	chmod 755 "$work/bad"
 fi
@@ -170,7 +224,7 @@ fi
 # does not fit, then the unit
 (
 	ulimit -f 4
-	fuse 3 "$work/bad/mine.conf"
+	bad 3
 	exit $failed
 ) || failed=1
 says 'cannot write .*mine.fused.so.c: File too large'
@@ -179,7 +233,7 @@ cp "$root/configs/bulk.conf" "$work/bad"
 (
 	ulimit -c 0
 	ulimit -f $(($(wc -c <"$work/bulk.c") / 512 + 8)) # its blocks
-	fuse 1 "$work/bad/bulk.conf" --flag -O0
+	fuse 1 "$work/bad/bulk.conf" -o "$work/bad/bulk.fused.so" --flag -O0
 	exit $failed
 ) || failed=1
 rm -f "$work/bad/bulk.conf" "$work/bad/bulk.fused.so.c"
@@ -209,11 +263,11 @@ done
 kill -9 $process "$(cat "$SLOW.pid")"
 wait $process 2>/dev/null
 runs "$work/conf/mine.conf" "fused: "
-rm "$work/conf/mine.fused.so"
+rm "$mine"
 runs "$work/conf/mine.conf" "interpreted: there is no mine.fused.so"
 fuse 0 "$work/conf/mine.conf" --flag -O0
-nothing_left "$work/conf" "mine.conf
-mine.fused.so"
+rm -f "$units"/gentle-* # a source to be read
+nothing_left "$units" "${mine##*/}"
 
 [ $failed -eq 0 ] && echo "well"
 exit $failed
