@@ -4,7 +4,9 @@
  */
 #include <string.h>
 
+#include "guests.h"
 #include "listen.h"
+#include "microprotocol.h"
 
 #define LISTEN_ANY    "[::]"
 #define LISTEN_ANY_V4 "0.0.0.0"
@@ -33,6 +35,24 @@ bool listen_fits(const struct tool_call *call)
 	if (listen)
 		listen_parse(LISTEN_ANY, listen, &local, &problems);
 	return !tool_problems(&problems);
+}
+
+bool listen_sessions(const struct tool_call *call, unsigned *ret_each)
+{
+	int64_t each;
+
+	if (!tool_quantity(call, "peer-sessions", NOPAL_COUNT,
+			   GUESTS_SEATS_EACH, &each))
+		return false;
+	if (each < 1 || each > GUESTS_SEATS_MOST) {
+		fprintf(stderr,
+			"error: --peer-sessions %s\n"
+			"  fix: give a number from 1 to %d\n",
+			tool_value(call, "peer-sessions"), GUESTS_SEATS_MOST);
+		return false;
+	}
+	*ret_each = (unsigned)each;
+	return true;
 }
 
 static bool listen_open_at(const char *host, const char *where,

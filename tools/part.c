@@ -34,57 +34,6 @@ bool part_failed(char *why, const char *name, int error)
 	return part_wrong(why, name, strerror(error));
 }
 
-/* ------------------------------------------------------------- the state file */
-
-static int part_write_state(const struct part *part, uint64_t offset)
-{
-	char text[PART_STATE_ROOM];
-	int length = snprintf(
-		text, sizeof(text), "nopal-part 1 %016llx %llu %llu\n",
-		(unsigned long long)part->id, (unsigned long long)part->size,
-		(unsigned long long)offset);
-	int fd = openat(part->folder.fd, part->new_name,
-			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			PART_MODE);
-	int error = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, (size_t)length) != length)
-		error = errno ? -errno : -EIO;
-	if (close(fd) && !error)
-		error = -errno;
-	if (!error && renameat(part->folder.fd, part->new_name, part->folder.fd,
-			       part->state_name))
-		error = -errno;
-	if (error)
-		unlinkat(part->folder.fd, part->new_name, 0);
-	return error;
-}
-
-/* How far an earlier transfer of the same file came; 0: not at all. */
-static uint64_t part_read_state(const struct part *part)
-{
-	char text[PART_STATE_ROOM];
-	unsigned long long id, size, offset;
-	ssize_t length;
-	int fd = openat(part->folder.fd, part->state_name,
-			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		return 0;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (length <= 0)
-		return 0;
-	text[length] = '\0';
-	if (sscanf(text, "nopal-part 1 %16llx %20llu %20llu", &id, &size,
-		   &offset) != 3)
-		return 0;
-	return id == part->id && size == part->size && offset <= size ? offset
-								      : 0;
-}
-
 static void part_unlink(const struct part *part)
 {
 	unlinkat(part->folder.fd, part->file_name, 0);
@@ -189,7 +138,10 @@ static enum transfer_verdict part_open_file(struct part *part, char *why)
 	part->found = part_read_state(part);
 	if (part->found > (uint64_t)now.st_size)
 		part->found = 0;
-	return TRANSFER_YES;
+	if (part_has_room(part))
+		return TRANSFER_YES;
+	part_wrong(why, part->name, "is longer than what is free on the disk");
+	return TRANSFER_NO;
 }
 
 static enum transfer_verdict part_open_new(const struct part_folder *folder,
@@ -297,23 +249,12 @@ bool part_start_anew(struct part *part, char *why)
 	return true;
 }
 
-int part_allocate(struct part *part)
+static int part_begin_at(struct part *part, uint64_t offset)
 {
-	if (part->size > 0 &&
-	    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
-	    errno != EOPNOTSUPP && errno != ENOSYS)
-		return -errno;
-	return 0;
-}
-
-static int part_reserve(struct part *part, uint64_t offset)
-{
-	int error;
-
 	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)offset))
 		return -errno;
-	error = part_allocate(part);
-	return error ? error : part_write_state(part, offset);
+	part->reserved = offset;
+	return part_write_state(part, offset);
 }
 
 bool part_start(struct part *part, uint64_t offset, char *why)
@@ -331,7 +272,7 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	if (offset == 0 && !part_start_anew(part, why))
 		return false;
 	part->saved = offset;
-	error = part_reserve(part, offset);
+	error = part_begin_at(part, offset);
 	part->started = error == 0;
 	if (error)
 		return part_failed(why, part->name, -error);
@@ -351,6 +292,7 @@ static bool part_write_next(struct part *part, const struct iovec *pieces,
 		errno = EBADMSG;
 		return false;
 	}
+	part_reserve_ahead(part, part->whole + length);
 	if (!pieces_write(part->fd, pieces, count, part->whole))
 		return false;
 	for (size_t i = 0; i < count; i++)
@@ -559,11 +501,21 @@ int part_finish(struct part *part)
 	return part->job_error;
 }
 
-void part_close(struct part *part, bool keep)
+bool part_is_empty(const struct part *part)
 {
+	return !part->existing && part->found == 0 && part->whole == 0 &&
+	       part->islands.count == 0 && part->written == 0;
+}
+
+uint64_t part_close(struct part *part, bool keep)
+{
+	uint64_t kept = 0;
+
 	part_finish(part);
 	if (part->ours && !part->committed) {
-		if (!keep)
+		if (keep)
+			kept = part_keep_what_came(part);
+		if (!kept)
 			part_unlink(part);
 		else if (part->started && part->whole > part->saved)
 			part_write_state(part, part->whole);
@@ -572,4 +524,5 @@ void part_close(struct part *part, bool keep)
 		close(part->fd);
 	close(part->done_fd);
 	free(part);
+	return kept;
 }

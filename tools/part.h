@@ -3,7 +3,7 @@
  * part.h -- a file that is being received, on disk.
  *
  *   .NAME.nopal-part   its bytes so far, in place
- *   .NAME.nopal-state  id, size and how many bytes from the start are on disk
+ *   .NAME.nopal-state  id, size, how many bytes from the start are on disk, and whose
  *   NAME               only when whole, verified and synced: by one rename
  *
  *   part_open --> part_check... --> part_start --> part_write... --> part_commit
@@ -18,7 +18,10 @@
  * What is there already is trusted only as far as its hash agrees with the
  * sender's own.  A part is locked while it is open: one transfer a name.  Where
  * the disk refuses, or the bytes are wrong, the part goes away; where the peer
- * is lost, it stays for the next time.
+ * is lost, it stays for the next time, unless nothing came.
+ *
+ * Disk is reserved as data come: as much ahead as has come, and never the length
+ * that an offer claims.
  */
 #ifndef NOPAL_PART_H
 #define NOPAL_PART_H
@@ -27,6 +30,8 @@
 
 #include "nopal.h"
 #include "transfer.h"
+
+enum { PART_OWNER_BYTES = 16 }; /* whatever tells one from another */
 
 struct part_folder {
 	int fd;
@@ -84,7 +89,25 @@ bool part_is_busy(const struct part *part);
 /* Waits for the thread; 0, or a negative errno value. */
 int part_finish(struct part *part);
 
-/* Keep: for the next time.  Else nothing of it is left. */
-void part_close(struct part *part, bool keep);
+/* Did nothing come, now or earlier? */
+bool part_is_empty(const struct part *part);
+/* Keep: for the next time, unless it is empty.  Else nothing of it is left.  Returns
+ * the bytes on disk of an unfinished one that stays. */
+uint64_t part_close(struct part *part, bool keep);
+
+/* Whose the unfinished part was that part_open found, and its bytes on disk; 0: there
+ * was none, or it is nobody's. */
+uint64_t part_found_bytes(const struct part *part,
+			  uint8_t ret_owner[PART_OWNER_BYTES]);
+/* Whose it is from now on. */
+void part_set_owner(struct part *part, const uint8_t owner[PART_OWNER_BYTES]);
+
+/* Looks through a folder: parts that never grew are removed, `found` is told of those
+ * that have an owner.  What somebody is at work on is passed over. */
+typedef void part_sweep_found(void *user, const uint8_t owner[PART_OWNER_BYTES],
+			      uint64_t bytes);
+void part_sweep(int folder, part_sweep_found *found, void *user);
+/* Bytes that are free on its disk; as many as can be, where it does not say. */
+uint64_t part_free_bytes(int folder);
 
 #endif

@@ -8,6 +8,7 @@
  * another version lends what is the same in it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 #include <sys/stat.h>
 
@@ -50,6 +51,16 @@ void part_take_existing(struct part *part)
 bool part_leave_existing(struct part *part, char *why)
 {
 	return part_start_anew(part, why);
+}
+
+/* Room for all of it now, rather than none in the middle: it was asked for. */
+static int part_allocate(const struct part *part)
+{
+	if (part->size > 0 &&
+	    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
+	    errno != EOPNOTSUPP && errno != ENOSYS)
+		return -errno;
+	return 0;
 }
 
 /* What is longer than the file is cut; its blocks are none of the file's. */

@@ -138,6 +138,9 @@ json_t *progress_object(const struct progress *progress,
 	json_object_set_new(object, "role", json_string(progress->what));
 	json_object_set_new(object, "plan", progress_string(file->plan));
 	json_object_set_new(object, "file", progress_string(file->name));
+	if (file->peer)
+		json_object_set_new(object, "peer",
+				    progress_string(file->peer));
 	json_object_set_new(object, "done_bytes",
 			    json_integer((json_int_t)file->bytes));
 	json_object_set_new(object, "total_bytes",
@@ -248,6 +251,15 @@ static void progress_close_line(struct progress *progress)
 	progress->line_open = false;
 }
 
+/* The end of a line: whom the file comes from. */
+static void progress_from(const struct progress_file *file)
+{
+	if (file->peer)
+		fprintf(stderr, ", from %s\n", file->peer);
+	else
+		fputc('\n', stderr);
+}
+
 static void progress_end_talk(const struct progress_file *file,
 			      int64_t duration_ns)
 {
@@ -256,21 +268,24 @@ static void progress_end_talk(const struct progress_file *file,
 	double seconds = (double)duration_ns / PROGRESS_NS_PER_S;
 
 	if (file->error) {
-		fprintf(stderr, "error: %s\n", file->error);
+		fprintf(stderr, "error: %s", file->error);
+		progress_from(file);
 		return;
 	}
 	if (file->share) {
 		fprintf(stderr,
 			"%s: a share of it, %llu of %llu bytes, is in place in "
-			".%s.nopal-part; others have the rest\n",
+			".%s.nopal-part; others have the rest",
 			file->name, (unsigned long long)file->bytes,
 			(unsigned long long)file->total_bytes, file->name);
+		progress_from(file);
 		return;
 	}
 	progress_size((double)file->total_bytes, size);
 	if (bytes == 0 && file->total_bytes > 0) {
-		fprintf(stderr, "%s: %s, was there already, hash %016llx\n",
+		fprintf(stderr, "%s: %s, was there already, hash %016llx",
 			file->name, size, (unsigned long long)file->hash);
+		progress_from(file);
 		return;
 	}
 	progress_rate((double)bytes * PROGRESS_BITS /
@@ -281,7 +296,8 @@ static void progress_end_talk(const struct progress_file *file,
 	if (file->resumed_bytes > 0)
 		fprintf(stderr, ", resumed at %s",
 			progress_size((double)file->resumed_bytes, size));
-	fprintf(stderr, ", hash %016llx\n", (unsigned long long)file->hash);
+	fprintf(stderr, ", hash %016llx", (unsigned long long)file->hash);
+	progress_from(file);
 }
 
 static void progress_end_locked(struct progress *progress,

@@ -28,6 +28,7 @@ struct progress {
 /* One file of a transfer. */
 struct progress_file {
 	const char *name, *plan, *transport;
+	const char *peer; /* whom it comes from; NULL: it leaves */
 	uint64_t bytes, total_bytes, resumed_bytes;
 	int64_t started_ns;
 	uint64_t hash;

@@ -137,6 +137,33 @@ static enum tool_exit recv_with(const struct tool_call *call,
 	return group->exit;
 }
 
+/* What one address may have here. */
+struct recv_limits {
+	unsigned sessions;
+	int64_t bytes;
+};
+
+static bool recv_limits_fit(const struct tool_call *call,
+			    struct recv_limits *ret_limits)
+{
+	return listen_sessions(call, &ret_limits->sessions) &&
+	       tool_quantity(call, "peer-bytes", NOPAL_SIZE, 0,
+			     &ret_limits->bytes);
+}
+
+static enum tool_exit recv_into(const struct tool_call *call,
+				struct recv_group *group, unsigned loops,
+				struct recv_limits limits)
+{
+	enum tool_exit exit;
+
+	guests_house_init(&group->house, limits.sessions, 0);
+	recv_claims_find(group, (uint64_t)limits.bytes);
+	exit = recv_with(call, group, loops);
+	guests_house_fini(&group->house);
+	return exit;
+}
+
 static enum tool_exit recv_run(const struct tool_call *call)
 {
 	const char *config = tool_value(call, "config");
@@ -144,10 +171,12 @@ static enum tool_exit recv_run(const struct tool_call *call)
 				    .once = tool_value(call, "once") != NULL };
 	const char *meet = tool_value(call, "meet");
 	enum tool_exit exit = TOOL_BAD_INPUT;
+	struct recv_limits limits;
 	struct nopal_address peer;
 	unsigned loops;
 
 	if (!listen_fits(call) || !recv_loops_fit(call, &loops) ||
+	    !recv_limits_fit(call, &limits) ||
 	    (meet && !tool_destination(meet, &peer)))
 		return TOOL_BAD_INPUT;
 	group.meets = meet ? &peer : NULL;
@@ -160,7 +189,7 @@ static enum tool_exit recv_run(const struct tool_call *call)
 	if (transfer_plan_fits(group.plan) &&
 	    (!meet || meet_fits(group.plan)) &&
 	    recv_folder(call, &group.folder))
-		exit = recv_with(call, &group, loops);
+		exit = recv_into(call, &group, loops, limits);
 	if (group.folder.fd >= 0)
 		close(group.folder.fd);
 	pthread_mutex_destroy(&group.lock);
@@ -179,6 +208,10 @@ static const struct tool_option recv_options[] = {
 	{ "once", 0, NULL, "end after the first session that brought files" },
 	{ "overwrite", 0, NULL, "replace files of the same name that differ" },
 	{ "limit", 0, "SIZE", "refuse longer files" },
+	LISTEN_SESSIONS_OPTION,
+	{ "peer-bytes", 0, "SIZE",
+	  "length of all unfinished files of one address (default: nine tenths "
+	  "of the free disk)" },
 	{ "loops", 0, "N",
 	  "share the port among N threads, for N cores (default 1)" },
 	TOOL_SET_OPTION,
@@ -206,6 +239,12 @@ const struct tool tool_recv = {
 		"begin with a dot are refused.  Of a file that is spread over "
 		"several receivers each keeps its share, at its place in "
 		".NAME.nopal-part, and calls it no file.\n"
+		"\n"
+		"Disk is taken as data come. One address, of IPv6 one /64, has "
+		"at most --peer-sessions that offer something, and unfinished "
+		"files of --peer-bytes; whoever wants more is told so. A part "
+		"to which nothing came goes when its session ends, after 10 "
+		"minutes, or when the next recv starts here.\n"
 		"\n"
 		"A session runs on one core.  With --loops several take part: "
 		"sessions are spread over so many threads, by the addresses of "

@@ -48,8 +48,9 @@ void recv_end_say(struct incoming *incoming, int end, const char *text)
 		incoming->file.transport =
 			nopal_endpoint_transport(incoming->receiver->endpoint);
 		progress_end(progress, &incoming->file, now_ns);
-	} else if (end != NOPAL_ENDED_WELL) {
-		progress_say(progress, "%s", error);
+	} else if (end != NOPAL_ENDED_WELL && !incoming->guest.sent_away) {
+		progress_say(progress, "%s: %s", incoming->guest.address,
+			     error);
 	}
 	if (incoming->part && part_done_bytes(incoming->part) > 0)
 		progress_say(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv_incoming.h -- one session of `nopal recv`: of recv_session.c, and of
- * recv_end.c, which says how it ended.
+ * recv_incoming.h -- one session of `nopal recv`: of recv_session.c, of recv_claim.c,
+ * which counts what it may have, and of recv_end.c, which says how it ended.
  */
 #ifndef NOPAL_RECV_INCOMING_H
 #define NOPAL_RECV_INCOMING_H
@@ -29,6 +29,7 @@ enum recv_share {
 struct incoming {
 	struct receiver *receiver;
 	struct incoming *next;
+	struct guest guest; /* without a session: it is in no list */
 	struct transfer_outbox out;
 	enum recv_state state;
 	struct part *part;
@@ -38,10 +39,17 @@ struct incoming {
 	uint64_t end_size, end_hash;
 	struct progress_file file;
 	struct loop_event *step, *job;
-	int64_t heard_ns, saved_ns;
+	uint64_t claimed; /* of its address, for the part */
+	int64_t heard_ns, saved_ns, answered_ns;
 	unsigned files_good, files_bad;
 	char error[TRANSFER_TEXT_ROOM];
 };
+
+/* Counts the part that is open for the session's address.  False: `error` says why
+ * that may not be. */
+bool recv_claim(struct incoming *incoming);
+/* So many bytes of it stay on disk, unfinished. */
+void recv_unclaim(struct incoming *incoming, uint64_t kept);
 
 /* Where the composition tells no end, what is done has ended well. */
 int recv_end_of(const struct incoming *incoming, int end);

@@ -140,6 +140,7 @@ static bool loops_open_all(struct recv_group *group,
 	}
 	for (unsigned i = 0; i < group->count; i++) {
 		group->receivers[i].group = group;
+		group->receivers[i].guests.house = &group->house;
 		group->receivers[i].called_fd = -1;
 	}
 	for (unsigned i = 0; i < group->count; i++) {

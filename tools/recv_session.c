@@ -22,12 +22,12 @@
 #include "recv_incoming.h"
 #include "recv_loops.h"
 
-enum {
-	RECV_SESSIONS = 64,
-};
 #define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence */
 #define RECV_SILENT_NS (2 * NOPAL_SECOND) /* then another may take its file */
 #define RECV_SAVE_NS   (250 * NOPAL_MILLISECOND)
+/* A part of which nothing came goes then: longer than a first message takes. */
+#define RECV_GROW_NS  (600 * NOPAL_SECOND)
+#define RECV_GREW_NOT "nothing of it came for 10 minutes"
 
 static int64_t recv_now(const struct receiver *receiver)
 {
@@ -42,7 +42,7 @@ static void recv_forget_part(struct incoming *incoming, bool keep)
 	incoming->job = NULL;
 	loop_event_stop(incoming->step);
 	if (incoming->part)
-		part_close(incoming->part, keep);
+		recv_unclaim(incoming, part_close(incoming->part, keep));
 	incoming->part = NULL;
 	incoming->state = RECV_IDLE;
 }
@@ -187,6 +187,7 @@ static void recv_step(void *user)
 		return;
 	}
 	incoming->state = RECV_ANSWERED;
+	incoming->answered_ns = recv_now(incoming->receiver);
 	recv_answer(incoming, TRANSFER_YES, offset, hash);
 }
 
@@ -219,6 +220,7 @@ static void recv_begin(struct incoming *incoming)
 	incoming->file = (struct progress_file){
 		.name = incoming->offer.text,
 		.plan = nopal_plan_name(incoming->receiver->group->plan),
+		.peer = incoming->guest.address,
 		.total_bytes = incoming->offer.size,
 		.started_ns = recv_now(incoming->receiver),
 	};
@@ -226,31 +228,57 @@ static void recv_begin(struct incoming *incoming)
 	incoming->share = RECV_WHOLE;
 }
 
+static bool recv_say_wrong(struct incoming *incoming, const char *why)
+{
+	snprintf(incoming->error, sizeof(incoming->error), "%s", why);
+	return false;
+}
+
+/* The part is open: may it be, and can it be worked on? */
+static bool recv_take_part(struct incoming *incoming)
+{
+	if (!recv_claim(incoming))
+		return false;
+	incoming->job =
+		loop_event_new(incoming->receiver->loop, LOOP_READABLE,
+			       part_fd(incoming->part), recv_on_job, incoming);
+	if (!incoming->job)
+		return recv_say_wrong(incoming, "out of memory");
+	loop_event_start(incoming->job, 0);
+	return true;
+}
+
+static enum transfer_verdict recv_open_part(struct incoming *incoming)
+{
+	struct receiver *receiver = incoming->receiver;
+	enum transfer_verdict verdict;
+	char why[GUESTS_WHY_ROOM];
+
+	if (!guests_seat(&receiver->guests, &incoming->guest, why)) {
+		recv_say_wrong(incoming, why);
+		return TRANSFER_NO;
+	}
+	verdict = part_open(&receiver->group->folder, &incoming->offer,
+			    &incoming->part, incoming->error);
+	if (verdict != TRANSFER_YES || recv_take_part(incoming))
+		return verdict;
+	recv_forget_part(incoming, true);
+	return TRANSFER_NO;
+}
+
 static void recv_on_offer(struct incoming *incoming,
 			  const struct transfer_note *note)
 {
-	struct receiver *receiver = incoming->receiver;
 	enum transfer_verdict verdict;
 
 	recv_forget_part(incoming, true);
 	incoming->offer = *note;
 	recv_begin(incoming);
-	verdict = part_open(&receiver->group->folder, note, &incoming->part,
-			    incoming->error);
+	verdict = recv_open_part(incoming);
 	if (verdict == TRANSFER_YES) {
-		incoming->job = loop_event_new(receiver->loop, LOOP_READABLE,
-					       part_fd(incoming->part),
-					       recv_on_job, incoming);
-		if (incoming->job) {
-			loop_event_start(incoming->job, 0);
-			incoming->state = RECV_CHECKING;
-			recv_step(incoming);
-			return;
-		}
-		snprintf(incoming->error, sizeof(incoming->error),
-			 "out of memory");
-		recv_forget_part(incoming, true);
-		verdict = TRANSFER_NO;
+		incoming->state = RECV_CHECKING;
+		recv_step(incoming);
+		return;
 	}
 	recv_answer(incoming, verdict, 0, 0);
 	if (verdict == TRANSFER_LATER)
@@ -383,18 +411,16 @@ static struct incoming *recv_incoming_new(struct receiver *receiver)
 	incoming->receiver = receiver;
 	incoming->next = receiver->incomings;
 	receiver->incomings = incoming;
-	receiver->incoming_count++;
 	return incoming;
 }
 
 static void *recv_on_accepted(struct nopal_session *session, void *user)
 {
 	struct receiver *receiver = user;
-	struct incoming *incoming = NULL;
+	struct incoming *incoming = recv_incoming_new(receiver);
 
-	if (receiver->incoming_count < RECV_SESSIONS)
-		incoming = recv_incoming_new(receiver);
 	if (incoming) {
+		guests_enter(&receiver->guests, &incoming->guest, session);
 		incoming->out.session = session;
 		incoming->heard_ns = recv_now(receiver);
 	}
@@ -406,7 +432,7 @@ static void recv_on_opened(struct nopal_session *session, void *user)
 	struct incoming *incoming = user;
 
 	if (!incoming) {
-		nopal_session_abort(session, "too many sessions");
+		nopal_session_abort(session, "out of memory");
 		return;
 	}
 	incoming->out.session = session;
@@ -446,7 +472,8 @@ static void recv_incoming_free(struct incoming *incoming)
 	while (*at != incoming)
 		at = &(*at)->next;
 	*at = incoming->next;
-	receiver->incoming_count--;
+	if (incoming->guest.session)
+		guests_leave(&receiver->guests, &incoming->guest);
 	loop_event_free(incoming->step);
 	free(incoming);
 }
@@ -491,14 +518,27 @@ bool recv_session_meet(struct receiver *receiver,
 		.ended = recv_on_ended,
 	};
 	struct incoming *incoming = recv_incoming_new(receiver);
+	struct nopal_session *session;
 
-	if (incoming &&
-	    nopal_rendezvous_open(receiver->endpoint, receiver->group->plan,
-				  peer, &callbacks, incoming))
-		return true;
-	if (incoming)
+	if (!incoming)
+		return false;
+	session =
+		nopal_rendezvous_open(receiver->endpoint, receiver->group->plan,
+				      peer, &callbacks, incoming);
+	if (session)
+		guests_enter(&receiver->guests, &incoming->guest, session);
+	else
 		recv_incoming_free(incoming);
-	return false;
+	return session != NULL;
+}
+
+static bool recv_grew_not(const struct incoming *incoming, int64_t now_ns)
+{
+	return incoming->part &&
+	       (incoming->state == RECV_ANSWERED ||
+		incoming->state == RECV_TAKING) &&
+	       part_is_empty(incoming->part) &&
+	       now_ns - incoming->answered_ns >= RECV_GROW_NS;
 }
 
 void recv_session_ping(struct receiver *receiver)
@@ -509,6 +549,8 @@ void recv_session_ping(struct receiver *receiver)
 
 	for (struct incoming *at = receiver->incomings; at; at = next) {
 		next = at->next;
+		if (recv_grew_not(at, now_ns))
+			recv_result(at, RECV_GREW_NOT);
 		if (at->out.session && at->out.count == 0 &&
 		    now_ns - at->heard_ns >= RECV_PING_NS)
 			transfer_say(&at->out, &note);

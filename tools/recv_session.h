@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "guests.h"
 #include "loop.h"
 #include "part.h"
 #include "progress.h"
@@ -23,6 +24,7 @@ struct recv_group {
 	struct nopal_plan *plan;
 	struct part_folder folder;
 	struct progress progress;
+	struct guests_house house;   /* has a lock of its own */
 	struct nopal_shards *shards; /* NULL: there is one loop */
 	struct receiver *receivers;
 	unsigned count;
@@ -38,19 +40,23 @@ struct receiver {
 	struct loop *loop;
 	struct nopal_endpoint *endpoint;
 	struct incoming *incomings;
-	unsigned incoming_count;
+	struct guests guests;
 	struct loop_event *ping, *called;
 	int called_fd;	 /* other loops write to it */
 	uint64_t wanted; /* a file's id that another loop asks for; 0: none */
 	pthread_t thread;
 };
 
+/* Removes parts that never grew, and counts the others for whose they are.  0: an
+ * address may have nine tenths of the free disk unfinished. */
+void recv_claims_find(struct recv_group *group, uint64_t bytes_each);
 /* For nopal_endpoint_allow; the receiver is the listener's user. */
 extern const struct nopal_callbacks recv_session_callbacks;
 /* Opens towards a sender that opens towards us.  False: it cannot. */
 bool recv_session_meet(struct receiver *receiver,
 		       const struct nopal_address *peer);
-/* Calls silent peers, so that the composition finds out whether they live. */
+/* Calls silent peers, so that the composition finds out whether they live, and ends
+ * files of which nothing came. */
 void recv_session_ping(struct receiver *receiver);
 /* Ends the session that has this file, where its peer says nothing. */
 void recv_session_give_up(struct receiver *receiver, uint64_t id);

@@ -124,7 +124,7 @@ static void serve_cleanup(struct serving *serving)
 {
 	if (serving->loop)
 		loop_end_world(serving->loop);
-	serve_files_fini(&serving->serve.files);
+	serve_fini(&serving->serve);
 	loop_event_free(serving->step);
 	loop_event_free(serving->tick);
 	if (serving->loop)
@@ -140,8 +140,9 @@ static enum tool_exit serve_run(const struct tool_call *call)
 					      .wake = serve_on_wake,
 					      .say = serve_on_say } };
 	enum tool_exit exit;
+	unsigned sessions;
 
-	if (!listen_fits(call) ||
+	if (!listen_fits(call) || !listen_sessions(call, &sessions) ||
 	    !serve_folder(call->words[0], &serving.serve.files.folder))
 		return TOOL_BAD_INPUT;
 	serving.serve.plan = tool_plan(call, config ? config : "fetch");
@@ -153,6 +154,7 @@ static enum tool_exit serve_run(const struct tool_call *call)
 		return TOOL_BAD_INPUT;
 	}
 	progress_init(&serving.progress, "serve", false, false);
+	serve_init(&serving.serve, sessions);
 	exit = serve_with(call, &serving);
 	serve_cleanup(&serving);
 	return exit;
@@ -162,6 +164,7 @@ static const struct tool_option serve_options[] = {
 	{ "config", 'c', "CONF",
 	  "composition, the same on both sides (default fetch)" },
 	LISTEN_OPTION,
+	LISTEN_SESSIONS_OPTION,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
 	{ NULL },

@@ -11,7 +11,6 @@
 #include "serve_session.h"
 
 enum {
-	SERVE_SESSIONS = 1024,
 	SERVE_WANTS = 512, /* twice what one of ours has under way */
 };
 #define SERVE_PING_NS (5 * NOPAL_SECOND) /* of silence */
@@ -19,6 +18,7 @@ enum {
 struct serve_session {
 	struct serve *serve;
 	struct serve_session *next;
+	struct guest guest;
 	struct transfer_outbox out;
 	struct feed feed;	 /* open while there is a file */
 	struct serve_file *file; /* NULL: none */
@@ -29,7 +29,6 @@ struct serve_session {
 	unsigned first, count;
 	uint64_t bytes;
 	int64_t heard_ns;
-	char peer[NOPAL_ADDRESS_TEXT];
 };
 
 static int64_t serve_now(const struct serve_session *to)
@@ -39,7 +38,7 @@ static int64_t serve_now(const struct serve_session *to)
 
 static void serve_say(const struct serve_session *to, const char *text)
 {
-	to->serve->say(to->serve->user, to->peer, text);
+	to->serve->say(to->serve->user, to->guest.address, text);
 }
 
 static void serve_drop(struct serve_session *to)
@@ -114,6 +113,10 @@ static void serve_on_ask(struct serve_session *to,
 	to->feed.offset = to->feed.end = 0;
 	if (note->version != TRANSFER_ASK_VERSION) {
 		serve_refuse_version(to, note->version);
+		return;
+	}
+	if (!guests_seat(&serve->guests, &to->guest, why)) {
+		serve_refuse(to, why);
 		return;
 	}
 	snprintf(to->name, sizeof(to->name), "%s", note->text);
@@ -258,30 +261,24 @@ static void serve_on_result(struct serve_session *to)
 static void *serve_on_accepted(struct nopal_session *session, void *user)
 {
 	struct serve *serve = user;
-	struct nopal_address peer;
-	struct serve_session *to;
+	struct serve_session *to = calloc(1, sizeof(*to));
 
-	if (serve->count == SERVE_SESSIONS)
-		return NULL;
-	to = calloc(1, sizeof(*to));
 	if (!to)
 		return NULL;
 	to->serve = serve;
 	to->out.session = session;
 	to->heard_ns = serve_now(to);
 	feed_init(&to->feed, serve->world, 0);
-	nopal_session_peer(session, &peer);
-	nopal_address_format(&peer, to->peer);
+	guests_enter(&serve->guests, &to->guest, session);
 	to->next = serve->sessions;
 	serve->sessions = to;
-	serve->count++;
 	return to;
 }
 
 static void serve_on_opened(struct nopal_session *session, void *user)
 {
 	if (!user)
-		nopal_session_abort(session, "too many sessions");
+		nopal_session_abort(session, "out of memory");
 }
 
 static void serve_on_received(struct nopal_session *session,
@@ -337,8 +334,20 @@ static void serve_on_ended(struct nopal_session *session, int end,
 	for (at = &to->serve->sessions; *at != to; at = &(*at)->next)
 		;
 	*at = to->next;
-	to->serve->count--;
+	guests_leave(&to->serve->guests, &to->guest);
 	free(to);
+}
+
+void serve_init(struct serve *serve, unsigned sessions_each)
+{
+	guests_house_init(&serve->house, sessions_each, 0);
+	serve->guests.house = &serve->house;
+}
+
+void serve_fini(struct serve *serve)
+{
+	serve_files_fini(&serve->files);
+	guests_house_fini(&serve->house);
 }
 
 const struct nopal_callbacks serve_callbacks = {

@@ -13,6 +13,7 @@
 #ifndef NOPAL_SERVE_SESSION_H
 #define NOPAL_SERVE_SESSION_H
 
+#include "guests.h"
 #include "serve_file.h"
 
 struct serve_session;
@@ -22,7 +23,8 @@ struct serve {
 	struct nopal_plan *plan;
 	struct serve_files files;
 	struct serve_session *sessions;
-	unsigned count;
+	struct guests_house house;
+	struct guests guests;
 	void *user;
 	/* There is a file to read: serve_step(), soon. */
 	void (*wake)(void *user);
@@ -30,6 +32,10 @@ struct serve {
 	void (*say)(void *user, const char *peer, const char *text);
 };
 
+/* So many sessions of one address may ask for something. */
+void serve_init(struct serve *serve, unsigned sessions_each);
+/* When the sessions of its world have ended. */
+void serve_fini(struct serve *serve);
 /* For nopal_endpoint_allow; the listener's user is the struct serve. */
 extern const struct nopal_callbacks serve_callbacks;
 /* Reads some; true: there is more. */

@@ -146,6 +146,7 @@ static inline void open_server(unsigned i)
 		.wake = on_wake,
 		.say = on_say,
 	};
+	serve_init(&place.serve[i], GUESTS_SEATS_EACH);
 	assert_int_equal(nopal_endpoint_allow(place.endpoint[i], place.plan, 0,
 					      &serve_callbacks,
 					      &place.serve[i]),
@@ -192,7 +193,7 @@ static inline void close_place(void)
 	fetch_fini(&place.fetch);
 	for (unsigned i = 0; i < SERVERS; i++) {
 		assert_null(place.serve[i].sessions);
-		serve_files_fini(&place.serve[i].files);
+		serve_fini(&place.serve[i]);
 		close(place.serve[i].files.folder);
 		free(place.rows[i].why);
 	}

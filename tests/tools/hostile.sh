@@ -60,6 +60,9 @@ refuses send -dash 127.0.0.1:9
 grep -q -e 'after --' "$work/said" || wrong "a leading dash is not explained"
 refuses recv --listen nonsense
 refuses recv --listen 127.0.0.1:0 -o "$work/one"
+refuses recv --listen 127.0.0.1:0 --peer-sessions 0
+refuses recv --listen 127.0.0.1:0 --peer-bytes much
+refuses serve "$work/folder" --peer-sessions 1025
 refuses stream -c bulk --listen 127.0.0.1:0 --out nonsense
 refuses stream -c bulk --listen 127.0.0.1:0 --out file:/none/none
 refuses stream -c bulk --listen 127.0.0.1:0 --out udp://127.0.0.1:0
@@ -83,6 +86,23 @@ timeout 20 "$nopal" send "$work/big" "$work/one" "127.0.0.1:$port" \
 [ $? -eq 1 ] || wrong "a file beyond the limit: $(cat "$work/send.log")"
 cmp "$work/one" "$work/in/one" || wrong "the next file did not come"
 [ "$(ls -A "$work/in")" = one ] || wrong "left: $(ls -A "$work/in")"
+
+# -------------------- more than one address may have unfinished: both sides say so
+"$nopal" recv -o "$work/bounded" --listen 127.0.0.1:0 --peer-bytes 1MB --json \
+	>"$work/json" 2>"$work/bounded.log" &
+pids="$pids $!"
+wait_line '^listening on' "$work/bounded.log"
+timeout 20 "$nopal" send "$work/big" "$work/one" \
+	"127.0.0.1:$(port_of "$work/bounded.log")" 2>"$work/said"
+[ $? -eq 1 ] || wrong "more than may be was taken"
+for log in "$work/said" "$work/bounded.log"; do
+	grep -q 'big: too many unfinished bytes of one address' "$log" ||
+		wrong "no reason: $(cat "$log")"
+done
+grep -q 'bytes.*, from 127.0.0.1:[0-9]*$' "$work/bounded.log" ||
+	wrong "the receiver does not name its peer"
+wait_line '"file":"one","peer":"127.0.0.1:[0-9]*".*"result":"ok"' "$work/json"
+[ "$(ls -A "$work/bounded")" = one ] || wrong "left: $(ls -A "$work/bounded")"
 
 # ------------------------------ a composition that differs: told, with a fix
 timeout 5 "$nopal" send "$work/one" "127.0.0.1:$port" -c ctp_bulk --json \

@@ -87,7 +87,7 @@ says '^  fix: give both sides' "$work/send.log" || fail "of a refusal: not told 
 head -c 20000000 /dev/urandom >"$work/file"
 receivers 1 "$work/open.conf"
 saved() {
-	[ "$(sed -n 's/^nopal-part 1 [0-9a-f]* [0-9]* \([0-9]*\)$/\1/p' \
+	[ "$(sed -n 's/^nopal-part 1 [0-9a-f]* [0-9]* \([0-9]*\) [0-9a-f]*$/\1/p' \
 		"$work/1/.file.nopal-state" 2>/dev/null || echo 0)" -ge "$1" ] 2>/dev/null
 }
 "$nopal" send "$work/file" $to -c "$work/open.conf" --rate 80Mbit 2>"$work/cut.log" &

@@ -93,7 +93,7 @@ half() {
 	cut_short KILL one_to_many_all
 }
 shorter() {
-	sed -i 's/ [0-9]*$/ 100000/' "$work/3/.file.nopal-state"
+	sed -i 's/ [0-9]* \([0-9a-f]*\)$/ 100000 \1/' "$work/3/.file.nopal-state"
 }
 half
 again shorter
@@ -175,13 +175,13 @@ for mode in all any quorum; do
 	disk size=4m one_to_many_all
 	case $mode in all) code=1 ;; *) code=0 ;; esac
 	send $code "$work/file" $to -c one_to_many_$mode
-	row 2 'failed .*No space left.*; fix: mend that'
+	row 2 'refused .*free on the disk.*; fix: mend that'
 	left 2 ""
 	same 1 3
 done
 disk size=4m one_to_many_balance
 send 0 "$work/file" $to -c one_to_many_balance
-row 2 'failed .*No space left'
+row 2 'refused .*free on the disk'
 left 2 ""
 together 1 3
 

@@ -23,7 +23,7 @@ fail() {
 }
 
 part_bytes() {
-	sed -n 's/^nopal-part 1 [0-9a-f]* [0-9]* \([0-9]*\)$/\1/p' \
+	sed -n 's/^nopal-part 1 [0-9a-f]* [0-9]* \([0-9]*\) [0-9a-f]*$/\1/p' \
 		"$work/out/.file.nopal-state" 2>/dev/null || true
 }
 # Waits until at least so many bytes are safe on disk.
