@@ -113,7 +113,7 @@ enum nopal_unit {
 	NOPAL_PERCENT, /* % -> parts per million */
 	NOPAL_SWITCH,  /* on | off -> 1 | 0 */
 	NOPAL_WORD,    /* one of `choices` -> its index */
-	NOPAL_FILE, /* path of a file, beside the config that names it -> 1; "" -> 0 */
+	NOPAL_FILE, /* path of a secret, beside the config that names it -> 1; "" -> 0 */
 	/* 239.1.2.3:9000, [ff15::1]:9000, [ff02::1%eth0]:9000 -> its nopal_address,
 	 * with an interface that is named by its index, in place of an int64_t */
 	NOPAL_ADDRESS,

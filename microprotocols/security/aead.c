@@ -21,7 +21,8 @@
  * Shares:    nothing.
  * Parameters: cipher (default aes_128_gcm): or chacha20_poly1305, where the
  *            processor has no AES;
- *            psk_file (default none): holds a key that both sides had before;
+ *            psk_file (default none): holds a key that both sides had before, of
+ *            at least 16 bytes, which others may not read;
  *            update (default 4194304): datagrams until the key changes;
  *            forgeries (default 68719476736): datagrams that do not open, until
  *            the session ends.

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 #include "compose_rig.h"
@@ -119,20 +120,21 @@ static void test_defaults_and_keys(void **state)
 /* What it holds is there, and nowhere in what peers compare. */
 static void test_a_file_is_read_with_its_config(void **state)
 {
+	static const char token[] = "to\0ken of 19 bytes";
 	char path[] = "nopal-secret-XXXXXX", text[128];
 	int file = mkstemp(path);
 	struct composing without, with;
 	const struct nopal_file *secret;
 
 	(void)state;
-	assert_int_equal(write(file, "to\0ken", 6), 6);
+	assert_int_equal(write(file, token, sizeof(token)), sizeof(token));
 	close(file);
 	snprintf(text, sizeof(text), "f_file { secret = \"%s\" }\n", path);
 	with = good(text);
 	without = good("f_file {}\n");
 	secret = member_of(&with, "f_file")->files;
-	assert_int_equal(secret[1].length, 6);
-	assert_memory_equal(secret[1].bytes, "to\0ken", 6);
+	assert_int_equal(secret[1].length, sizeof(token));
+	assert_memory_equal(secret[1].bytes, token, sizeof(token));
 	assert_int_equal(
 		nopal__parameter_get(member_of(&with, "f_file")->parameters,
 				     &file_table[1]),
@@ -142,12 +144,46 @@ static void test_a_file_is_read_with_its_config(void **state)
 			    without.composition->canonical);
 	done(&with);
 	done(&without);
-	truncate(path, 0);
-	bad(text, 2, "the file is empty", "not empty");
 	truncate(path, 1 << 20);
 	bad(text, 2, "the file is too long", "name a file");
+	truncate(path, 0);
+	bad(text, 2, "0 bytes are no secret", "/dev/urandom");
+	truncate(path, 15);
+	bad(text, 2, "15 bytes are no secret; it takes 16", "/dev/urandom");
 	unlink(path);
 	bad(text, 2, "No such file", "name a file");
+}
+
+/* Its owner's, and perhaps its group's to read. */
+static void test_a_secret_that_others_have_is_refused(void **state)
+{
+	static const struct {
+		mode_t mode;
+		const char *cause;
+	} modes[] = {
+		{ 0644, "others may read it: its mode is 0644" },
+		{ 0604, "others may read it: its mode is 0604" },
+		{ 0620, "others may write it: its mode is 0620" },
+		{ 0602, "others may write it: its mode is 0602" },
+		{ 0666, "others may write it: its mode is 0666" },
+	};
+	char path[] = "nopal-secret-XXXXXX", text[128], fix[128];
+	int file = mkstemp(path);
+	struct composing with;
+
+	(void)state;
+	assert_int_equal(write(file, "sixteen bytes...", 16), 16);
+	snprintf(text, sizeof(text), "f_file { secret = \"%s\" }\n", path);
+	snprintf(fix, sizeof(fix), "chmod 600 %s", path);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		fchmod(file, modes[i].mode);
+		bad(text, 2, modes[i].cause, fix);
+	}
+	fchmod(file, 0640);
+	with = good(text);
+	done(&with);
+	close(file);
+	unlink(path);
 }
 
 static void test_bad_keys(void **state)
@@ -319,6 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults_and_keys),
 		cmocka_unit_test(test_a_file_is_read_with_its_config),
+		cmocka_unit_test(test_a_secret_that_others_have_is_refused),
 		cmocka_unit_test(test_bad_keys),
 		cmocka_unit_test(test_validation),
 		cmocka_unit_test(test_resolution),
