@@ -89,6 +89,7 @@ enum nopal_end {
 	NOPAL_RESOURCE,	     /* over the session's budget */
 	NOPAL_RUNTIME_LIMIT, /* handlers nested or stormed beyond the limit */
 	NOPAL_UNDELIVERED,   /* it closed, and messages did not arrive */
+	NOPAL_NOT_AUTHENTIC, /* unreachable, though answers came: of another key */
 };
 
 /* Argument of SESSION_BROKEN. */

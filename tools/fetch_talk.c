@@ -289,7 +289,7 @@ static void fetch_on_opened(struct fetch *fetch, struct fetch_one *one,
 
 static enum table_state fetch_row_state(int end)
 {
-	if (end == NOPAL_REFUSED)
+	if (end == NOPAL_REFUSED || end == NOPAL_NOT_AUTHENTIC)
 		return TABLE_REFUSED;
 	return end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
 }

@@ -107,7 +107,7 @@ static void many_on_received(struct nopal_session *session,
 
 static enum table_state many_state_of_end(int end)
 {
-	if (end == NOPAL_REFUSED)
+	if (end == NOPAL_REFUSED || end == NOPAL_NOT_AUTHENTIC)
 		return TABLE_REFUSED;
 	return end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
 }

@@ -185,6 +185,7 @@ static const char *end_word(const struct sim_end *end)
 		[NOPAL_ENDED_WELL] = "well",
 		[NOPAL_REFUSED] = "refused",
 		[NOPAL_UNREACHABLE] = "unreachable",
+		[NOPAL_NOT_AUTHENTIC] = "not_authentic",
 		[NOPAL_PEER_LOST] = "peer_lost",
 		[NOPAL_GAVE_UP] = "gave_up",
 		[NOPAL_ABORTED] = "aborted",

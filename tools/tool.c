@@ -86,6 +86,9 @@ const char *tool_ended_fix(int end)
 		return "start the listener there first, `nopal recv`, `nopal "
 		       "serve` or `nopal stream --listen`, on this port, to "
 		       "which UDP must come through";
+	if (end == NOPAL_NOT_AUTHENTIC)
+		return "give both sides the same file as aead.psk_file, or "
+		       "none to both";
 	if (end == NOPAL_REFUSED)
 		return "give both sides the same -c and --set";
 	return NULL;
