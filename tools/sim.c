@@ -171,11 +171,12 @@ static bool read_amount(const struct tool_call *call,
 			"--size: this config takes messages from 1 to "
 			"%llu bytes",
 			(unsigned long long)longest_message(plan));
-	if (messages)
+	if (tool_value(call, "messages"))
 		bytes = messages > SIM_MOST_BYTES / size ? -1 : messages * size;
 	if (bytes < 1 || bytes > SIM_MOST_BYTES)
-		return refuse("send from 1 byte to 1 TiB",
-			      "nothing, or too much, is to be sent");
+		return refuse(
+			"send from 1 byte to 1 TiB, and from 1 message on",
+			"nothing, or too much, is to be sent");
 	options->size = (uint64_t)(size < bytes ? size : bytes);
 	options->bytes = (uint64_t)bytes;
 	options->messages = ((uint64_t)bytes - 1) / options->size + 1;
@@ -366,7 +367,9 @@ const struct tool tool_sim = {
 	.help = "Opens sessions of the config between simulated hosts, sends "
 		"messages through them, checks every byte that arrives, and "
 		"tells what came of it.  The same seed gives the same run, "
-		"byte for byte, on every machine.\n"
+		"byte for byte, on every machine.  Complete is what came and "
+		"is missed by no sender; of a config one to many each session "
+		"has one receiver.\n"
 		"\n"
 		"Words of a link: delay T [JITTER [CORR%]], distribution "
 		"uniform|normal|pareto|paretonormal, loss P%, loss gemodel P% "

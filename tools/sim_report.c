@@ -61,6 +61,12 @@ static uint64_t flow_goodput(const struct sim_flow *flow)
 			flow->last_delivery_ns - flow->run->first_send_ns);
 }
 
+/* Over a link without delay and rate all comes at once. */
+static bool took_no_time(uint64_t delivered_bytes, uint64_t goodput_bps)
+{
+	return delivered_bytes > 0 && goodput_bps == 0;
+}
+
 /* Jain's index, (sum x)^2 / (n * sum x^2), in millionths.  Shares are taken in
  * a unit that keeps 10000 flows of 100 Gbit/s within 64 bits. */
 static uint64_t fairness(const struct sim_run *run)
@@ -164,6 +170,13 @@ static bool all_delivered(const struct sim_run *run)
 	return true;
 }
 
+/* All came, and the senders know of none that is missing: where two must have one,
+ * a single receiver is not enough. */
+static bool is_complete(const struct sim_run *run, const struct totals *totals)
+{
+	return all_delivered(run) && totals->sender.messages_missing == 0;
+}
+
 /* Lost messages are no failure of a config that does not promise them, nor of
  * a run that was to be short. */
 bool sim_report_is_good(const struct sim_run *run)
@@ -202,6 +215,15 @@ static const char *end_word(const struct sim_end *end)
 static void put(json_t *object, const char *name, uint64_t value)
 {
 	json_object_set_new(object, name, json_integer((json_int_t)value));
+}
+
+static void put_goodput(json_t *object, uint64_t delivered_bytes,
+			uint64_t goodput_bps)
+{
+	if (took_no_time(delivered_bytes, goodput_bps))
+		json_object_set_new(object, "goodput_bps", json_null());
+	else
+		put(object, "goodput_bps", goodput_bps);
 }
 
 static void put_time(json_t *object, const char *name, int64_t value_ns)
@@ -258,7 +280,7 @@ static json_t *flow_json(const struct sim_flow *flow)
 	if (flow->sender.text && *flow->sender.text)
 		put_text(object, "why", flow->sender.text);
 	put(object, "delivered_bytes", flow->delivered_bytes);
-	put(object, "goodput_bps", flow_goodput(flow));
+	put_goodput(object, flow->delivered_bytes, flow_goodput(flow));
 	return object;
 }
 
@@ -305,11 +327,12 @@ static void put_result(json_t *object, const struct sim_run *run,
 	put(object, "late_messages", totals->late);
 	put(object, "wrong_messages", totals->wrong_messages);
 	put(object, "wrong_bytes", totals->wrong_bytes);
-	json_object_set_new(object, "verified",
-			    json_boolean(all_verified(run)));
+	json_object_set_new(
+		object, "verified",
+		json_boolean(totals->delivered_bytes && all_verified(run)));
 	json_object_set_new(object, "complete",
-			    json_boolean(all_delivered(run)));
-	put(object, "goodput_bps", totals->goodput_bps);
+			    json_boolean(is_complete(run, totals)));
+	put_goodput(object, totals->delivered_bytes, totals->goodput_bps);
 	put(object, "fairness_ppm", totals->fairness_ppm);
 	put(object, "datagrams", totals->sender.datagrams_out);
 	put(object, "resends", totals->sender.resends);
@@ -461,7 +484,13 @@ static void table_end(const struct sim_run *run, const struct totals *totals)
 	count_row("messages sent", totals->messages_sent);
 	count_row("messages delivered", totals->delivered_messages);
 	count_row("bytes delivered", totals->delivered_bytes);
-	share_row("goodput", totals->goodput_bps, " Mbit/s", MILLION);
+	if (totals->sender.messages_missing)
+		count_row("missing, says sender",
+			  totals->sender.messages_missing);
+	if (took_no_time(totals->delivered_bytes, totals->goodput_bps))
+		printf("  %-22s %s\n", "goodput", "without bound: in no time");
+	else
+		share_row("goodput", totals->goodput_bps, " Mbit/s", MILLION);
 	if (run->options.flows > 1)
 		share_row("fairness (Jain)", totals->fairness_ppm, "", MILLION);
 	if (totals->duplicates)
@@ -475,7 +504,9 @@ static void table_end(const struct sim_run *run, const struct totals *totals)
 	time_row("message delay, max", delay_at(run, PERCENT));
 	table_traffic(totals);
 	printf("  %-22s %s\n", "bytes verified",
-	       totals->wrong_bytes ? "NO" : "yes");
+	       totals->wrong_bytes	 ? "NO"
+	       : totals->delivered_bytes ? "yes"
+					 : "none came");
 	if (totals->wrong_bytes)
 		count_row("wrong bytes", totals->wrong_bytes);
 	printf("  %-22s %016" PRIx64 "\n", "trace hash", run->trace_hash);

@@ -61,6 +61,22 @@ says 'bytes verified *yes' out
 expect 1 ctp_minimal --messages 100 --link "corrupt 100%"
 says 'bytes verified *NO' out
 
+# What was not sent, or did not come, is not called well.
+expect 2 ctp_minimal --messages 0
+expect 0 bulk --duration 1ms
+says 'bytes verified *none came' out
+expect 0 bulk --duration 1ms --json
+says '"verified": false' out
+expect 0 ctp_minimal --messages 3 --link ""
+says 'goodput *without bound' out
+expect 0 ctp_minimal --messages 3 --link "" --json
+says '"goodput_bps": null' out
+# Two must have what one alone is there for.
+expect 0 one_to_many_quorum --messages 3 --json
+says '"complete": false' out
+expect 0 one_to_many_all --messages 3 --json
+says '"complete": true' out
+
 expect 2 no_such_config
 expect 2 ctp_minimal --link "delay 10"
 says 'fix: ' err
