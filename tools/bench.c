@@ -24,15 +24,44 @@ int bench_sessions(int argc, char **argv, struct bench_report *report);
 int bench_sim(int argc, char **argv, struct bench_report *report);
 int bench_streams(int argc, char **argv, struct bench_report *report);
 
+/* Options that some measurements have no use for. */
+enum bench_use {
+	BENCH_SECONDS_OF_ONE = 1 << 0,
+	BENCH_ROWS = 1 << 1,
+	BENCH_PATHS = 1 << 2,
+	BENCH_COUNT = 1 << 3,
+	BENCH_SESSIONS = 1 << 4,
+	BENCH_SIZE = 1 << 5,
+};
+static const struct {
+	const char *option;
+	enum bench_use use;
+} bench_uses[] = {
+	{ "seconds", BENCH_SECONDS_OF_ONE },
+	{ "rows", BENCH_ROWS },
+	{ "paths", BENCH_PATHS },
+	{ "count", BENCH_COUNT },
+	{ "sessions", BENCH_SESSIONS },
+	{ "size", BENCH_SIZE },
+};
+
 static const struct bench_entry {
 	const char *name;
 	int (*run)(int argc, char **argv, struct bench_report *report);
+	unsigned uses; /* enum bench_use */
 } bench_table[] = {
-	{ "bulk", bench_bulk },		{ "crowd", bench_crowd },
-	{ "fanout", bench_fanout },	{ "fec", bench_fec },
-	{ "messages", bench_messages }, { "pingpong", bench_pingpong },
-	{ "sessions", bench_sessions }, { "sim", bench_sim },
-	{ "streams", bench_streams },
+	{ "bulk", bench_bulk, BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_PATHS },
+	{ "crowd", bench_crowd,
+	  BENCH_ROWS | BENCH_COUNT | BENCH_SESSIONS | BENCH_SIZE },
+	{ "fanout", bench_fanout,
+	  BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_COUNT | BENCH_SIZE },
+	{ "fec", bench_fec, BENCH_SECONDS_OF_ONE },
+	{ "messages", bench_messages,
+	  BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_SIZE },
+	{ "pingpong", bench_pingpong, BENCH_ROWS | BENCH_COUNT },
+	{ "sessions", bench_sessions, BENCH_ROWS | BENCH_COUNT },
+	{ "sim", bench_sim, BENCH_ROWS | BENCH_COUNT },
+	{ "streams", bench_streams, BENCH_COUNT | BENCH_SIZE },
 };
 enum { BENCH_ENTRIES = sizeof(bench_table) / sizeof(bench_table[0]) };
 
@@ -158,6 +187,23 @@ static bool bench_read(const struct tool_call *call,
 	return true;
 }
 
+/* An option that changes nothing must not seem to. */
+static bool bench_uses_all(const struct tool_call *call,
+			   const struct bench_entry *entry)
+{
+	for (size_t i = 0; i < sizeof(bench_uses) / sizeof(*bench_uses); i++) {
+		if (entry->uses & bench_uses[i].use ||
+		    !tool_value(call, bench_uses[i].option))
+			continue;
+		fprintf(stderr,
+			"error: bench %s has no use for --%s\n"
+			"  fix: leave it out; see `nopal help bench`\n",
+			entry->name, bench_uses[i].option);
+		return false;
+	}
+	return true;
+}
+
 static bool bench_print(const struct tool_call *call,
 			struct bench_report *report)
 {
@@ -180,7 +226,8 @@ static enum tool_exit bench_run(const struct tool_call *call)
 	struct bench_report *report;
 	int code;
 
-	if (!entry || !bench_read(call, &options))
+	if (!entry || !bench_uses_all(call, entry) ||
+	    !bench_read(call, &options))
 		return TOOL_BAD_INPUT;
 	report = bench_report_new(entry->name, &options);
 	code = entry->run(call->word_count - 1, call->words + 1, report);

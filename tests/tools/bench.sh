@@ -49,7 +49,7 @@ code=0; "$nopal" bench bulk >"$folder/out" 2>"$folder/err" || code=$?
 echo 'exit 0' >"$folder/veth.sh"
 code=0; "$nopal" bench bulk >"$folder/out" 2>"$folder/err" || code=$?
 [ $code = 1 ] || fault "nothing measured, and the exit is $code"
-for words in '--seconds x' '--seconds -1' '--rounds 0' '--rounds 5s' '--size 3'; do
+for words in '--seconds x' '--seconds -1' '--rounds 0' '--rounds 5s' '--size 3' '--count 4'; do
 	code=0
 	# shellcheck disable=SC2086 # an option and its value
 	"$nopal" bench bulk $words >"$folder/out" 2>"$folder/err" || code=$?

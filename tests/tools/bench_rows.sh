@@ -7,7 +7,7 @@
 rows() {
 	what=$1 list=$2
 	shift 2
-	"$nopal" bench "$what" -n 1 -t 0.05 -q --rows "$list" "$@" \
+	"$nopal" bench "$what" -n 1 -q --rows "$list" "$@" \
 		>"$folder/out" 2>"$folder/err" || fault "$what failed"
 	for row in $(echo "$list" | tr , ' '); do
 		grep -q "^  $row  *[0-9.e+]*[1-9]" "$folder/out" || fault "$what: no $row"
@@ -20,8 +20,8 @@ refused() {
 	grep -q 'fix:' "$folder/err" || fault "$*: no fix"
 }
 rows pingpong raw,tcp,ctp_minimal,bulk --count 50
-rows messages raw,raw-gso,ctp_minimal,bulk+coalesce
-rows fanout raw,ctp_minimal,bulk --size 1000B --count 7
+rows messages raw,raw-gso,ctp_minimal,bulk+coalesce -t 0.05
+rows fanout raw,ctp_minimal,bulk --size 1000B --count 7 -t 0.05
 rows sim bulk,ctp_minimal --count 1000000
 rows crowd one_to_many_all,ctp_minimal --count 50 --sessions 100
 rows crowd bulk --sessions 100 --json "$folder/json"
@@ -40,6 +40,11 @@ cp "$folder/out" "$folder/before"
 	fault "streams failed"
 cmp "$folder/before" "$folder/out" || fault "streams: not the same twice"
 refused pingpong only two
+refused pingpong --seconds 0.1
+refused streams --rows each
+refused streams --seconds 0.1
+refused fec --count 3
+refused crowd --paths V
 refused streams --count 1
 refused streams --size 100000B
 refused streams two words
