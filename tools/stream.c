@@ -140,7 +140,9 @@ static void stream_on_ended(struct nopal_session *session, int end,
 	if (end != NOPAL_ENDED_WELL && !stream->interrupted) {
 		if (!text || !*text)
 			text = "broken";
-		fprintf(stderr, "error: %.*s\n", tool_text_length(text), text);
+		fprintf(stderr, "error: %s%s%.*s\n", stream->report.peer,
+			stream->report.begun ? ": " : "",
+			tool_text_length(text), text);
 		if (fix)
 			fprintf(stderr, "  fix: %s\n", fix);
 		if (stream->exit == TOOL_GOOD)

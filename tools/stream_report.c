@@ -19,6 +19,12 @@ enum { STREAM_JSON_VERSION = 1, STREAM_BITS = 8 };
 void stream_report_begin(struct stream_report *report,
 			 const struct nopal_session *session, int64_t now_ns)
 {
+	struct nopal_address peer;
+
+	nopal_session_peer(session, &peer);
+	nopal_address_format(&peer, report->peer);
+	if (!report->jsonl)
+		fprintf(stderr, "with %s:\n", report->peer);
 	report->begun = true;
 	report->begun_ns = now_ns;
 	report->last_ns = now_ns;
@@ -103,6 +109,7 @@ static void stream_json(const struct stream_report *report,
 			    json_integer(STREAM_JSON_VERSION));
 	json_object_set_new(object, "type", json_string(type));
 	json_object_set_new(object, "plan", json_string(report->plan));
+	json_object_set_new(object, "peer", json_string(report->peer));
 	stream_json_set(object, "at_ns", (uint64_t)growth->at_ns);
 	stream_json_set(object, "duration_ns", (uint64_t)growth->ns);
 	stream_json_set(object, "sent_bps",
@@ -161,7 +168,7 @@ void stream_report_end(struct stream_report *report,
 	if (!report->begun)
 		return;
 	if (!report->jsonl)
-		fprintf(stderr, "in all:\n");
+		fprintf(stderr, "in all, with %s:\n", report->peer);
 	stream_report_say(report, session, &nothing, report->begun_ns, now_ns,
 			  "result");
 }

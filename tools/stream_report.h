@@ -9,6 +9,7 @@
 
 struct stream_report {
 	const char *plan;
+	char peer[NOPAL_ADDRESS_TEXT]; /* of its session */
 	bool jsonl, begun;
 	bool to_stderr;	     /* standard output carries messages */
 	uint64_t too_long;   /* of the input: dropped */
