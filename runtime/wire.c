@@ -147,10 +147,11 @@ NOPAL_HOT bool nopal__may_leave(struct nopal_core *core,
  * begins to be fetched while this one leaves. */
 static void fetch_behind(const struct nopal_body *body)
 {
-	const uint8_t *behind = body->bytes + body->length;
+	const uint8_t *behind;
 
 	if (body->length < FETCH_FROM_BYTES)
-		return;
+		return; /* there may be no bytes at all */
+	behind = body->bytes + body->length;
 	for (uint32_t at = 0; at < body->length; at += 4 * NOPAL_CACHE_LINE) {
 		__builtin_prefetch(behind + at);
 		__builtin_prefetch(behind + at + NOPAL_CACHE_LINE);
