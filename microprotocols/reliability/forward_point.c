@@ -5,6 +5,10 @@
  */
 #include "partial_reliability.h"
 
+/* The least time to tell again, as the granularity of timers in RFC 9002, section
+ * 6.1.2: a round trip may be shorter than the peer's own turn. */
+static const int64_t FORWARD_POINT_LEAST_NS = NOPAL_MILLISECOND;
+
 /* --------------------------------------------------------------- telling it */
 
 /* The place in the order of the first message that is not settled; what is
@@ -37,6 +41,8 @@ static int64_t forward_point_wait(struct nopal_session *session,
 
 	if (rtt_ns)
 		wait_ns = rtt_ns + rtt_ns / PARTIAL_RELIABILITY_MARGIN;
+	if (wait_ns < FORWARD_POINT_LEAST_NS)
+		wait_ns = FORWARD_POINT_LEAST_NS;
 	return wait_ns << self->repeats;
 }
 

@@ -177,6 +177,25 @@ static void test_a_lost_forward_is_told_again(void **state)
 	rig_close(&rig);
 }
 
+/* However short the round trip: 1 ms, and twice as long each time up to 64 ms. */
+static void test_without_a_delay_it_is_not_told_without_end(void **state)
+{
+	static const char *const sets[] = { "positive_ack.every=1", NULL };
+
+	(void)state;
+	rig_add(&a_watch);
+	rig_open(&rig, ORDERED,
+		 &(struct rig_options){ .link = "delay 1ns", .sets = sets });
+	assert_int_equal(rig_send(&rig, "0"), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	rig_change(&rig, "loss 100%");
+	assert_int_equal(send_for("1", 5 * MS), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_in_range(nopal_session_counters(rig.opener.session)->control_out,
+			10, 30);
+	rig_close(&rig);
+}
+
 /* What nobody let leave is withdrawn, and the numbers that it had are passed:
  * here 64 segments in flight keep it back. */
 static void test_what_never_left_is_withdrawn(void **state)
@@ -475,6 +494,8 @@ int main(void)
 		cmocka_unit_test(test_after_its_time_it_is_not),
 		cmocka_unit_test(test_the_order_goes_on_at_the_deadline),
 		cmocka_unit_test(test_a_lost_forward_is_told_again),
+		cmocka_unit_test(
+			test_without_a_delay_it_is_not_told_without_end),
 		cmocka_unit_test(test_what_never_left_is_withdrawn),
 		cmocka_unit_test(test_attempts_are_departures),
 		cmocka_unit_test(test_a_message_is_given_up_whole),
