@@ -225,18 +225,19 @@ static bool nearest_begins(const char *name, const char *full)
 
 const char *nopal_nearest(const char *name, const char *const *names)
 {
-	size_t forgiven = strlen(name) / NEAREST_LETTERS;
+	size_t length = strlen(name), forgiven = length / NEAREST_LETTERS;
 	const char *nearest = NULL;
 
-	if (strlen(name) > NEAREST_LONGEST)
+	if (length > NEAREST_LONGEST)
 		return NULL;
 	if (forgiven == 0)
 		forgiven = 1;
 	for (const char *const *one = names; *one; one++) {
-		size_t distance;
+		size_t distance, other = strlen(*one);
 
-		if (strlen(*one) > NEAREST_LONGEST)
-			continue;
+		if (other > NEAREST_LONGEST || other > length + forgiven ||
+		    length > other + forgiven)
+			continue; /* no nearer than their lengths are */
 		distance = nearest_distance(name, *one);
 		if (distance < forgiven || (distance == forgiven && !nearest)) {
 			forgiven = distance;
