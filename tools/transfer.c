@@ -63,6 +63,17 @@ static void cursor_text(struct cursor *cursor, char *ret_text)
 	cursor->at += length;
 }
 
+/* Why: for people.  What could steer a terminal, or feign a line, is replaced; names
+ * that hold such are refused. */
+static void cursor_reason(struct cursor *cursor, char *ret_text)
+{
+	cursor_text(cursor, ret_text);
+	for (; !cursor->bad && *ret_text; ret_text++)
+		if ((unsigned char)*ret_text < TRANSFER_FIRST_PRINTED ||
+		    *ret_text == TRANSFER_DELETE)
+			*ret_text = '?';
+}
+
 static enum transfer_verdict cursor_verdict(struct cursor *cursor)
 {
 	uint64_t verdict = cursor_number(cursor, 1);
@@ -109,7 +120,7 @@ static void transfer_decode_answer(struct cursor *cursor,
 	note->verdict = cursor_verdict(cursor);
 	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
 	note->hash = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	cursor_text(cursor, note->text);
+	cursor_reason(cursor, note->text);
 }
 
 static void transfer_decode_ask(struct cursor *cursor,
@@ -161,10 +172,10 @@ static void transfer_decode_rest(struct cursor *cursor,
 		break;
 	case TRANSFER_RESULT:
 		note->verdict = cursor_verdict(cursor);
-		cursor_text(cursor, note->text);
+		cursor_reason(cursor, note->text);
 		break;
 	case TRANSFER_ABORT:
-		cursor_text(cursor, note->text);
+		cursor_reason(cursor, note->text);
 		break;
 	case TRANSFER_ASK:
 		transfer_decode_ask(cursor, note);

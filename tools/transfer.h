@@ -103,7 +103,9 @@ struct transfer_note {
 	uint32_t file;
 	uint64_t id, size, offset, hash;
 	int64_t mtime_ns;
-	char text[TRANSFER_TEXT_ROOM]; /* name or reason; ends with 0 */
+	/* Name or reason; ends with 0.  One that came has no control characters where it
+	 * is a reason; a name is judged by transfer_name_refused. */
+	char text[TRANSFER_TEXT_ROOM];
 };
 
 /* Returns the length; of DATA, that of its header.  `bytes` has room for
