@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "servers.h"
+#include "talker.h"
 
 enum { ROUNDS = 20, CLIENTS = 4 };
 
@@ -415,39 +416,17 @@ static void test_lists_are_those_of_their_root(void **state)
 
 /* ------------------------------------------------------------------- anything */
 
-static uint64_t seed, root;
-
-static uint64_t draw(uint64_t below)
-{
-	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return (seed >> 33) % below;
-}
-
-/* A note, most often a sound one, and of the file that it is about. */
-static void say_anything(struct nopal_session *session, uint32_t file)
-{
-	const uint64_t places[] = {
-		0, 1, SIZE - 1, SIZE, UINT64_MAX, draw(SIZE)
-	};
-	struct transfer_note note = {
-		.type = (enum transfer_type)draw(TRANSFER_HASHES + 2),
-		.verdict = (enum transfer_verdict)draw(5),
-		.file = draw(8) ? file : (uint32_t)draw(9),
-		.offset = places[draw(6)],
-		.size = draw(2) ? draw(TRANSFER_CHUNK_BYTES) : places[draw(6)],
-		.hash = draw(2) ? root : draw(UINT64_MAX),
-	};
-	uint8_t buffer[TRANSFER_NOTE_LONGEST + 64] = { 0 };
-	size_t length;
-
-	snprintf(note.text, sizeof(note.text), "%s",
-		 draw(2) ? NAME : "films/\033[2J");
-	note.id = transfer_id(note.text, note.size, note.mtime_ns);
-	length = transfer_encode(&note, buffer) + draw(2) * draw(64);
-	if (!draw(8))
-		length = draw(length + 1);
-	nopal_send(session, buffer, length, 0);
-}
+static const char *const names[] = {
+	NAME,
+	"films/\033[2J",
+	"../films/film.mkv",
+	"/etc/passwd",
+	"films",
+	"",
+	"films//film.mkv",
+	NULL,
+};
+static struct talker talker;
 
 static void on_anything(struct nopal_session *session,
 			struct nopal_message *message, void *user)
@@ -456,8 +435,8 @@ static void on_anything(struct nopal_session *session,
 
 	(void)user;
 	transfer_received(message, &note);
-	for (uint64_t i = draw(4); i > 0; i--)
-		say_anything(session, note.file);
+	for (uint64_t i = talker_draw(&talker, 4); i > 0; i--)
+		talker_says(&talker, session, note.file);
 }
 
 static void anything_on_opened(struct nopal_session *session, void *user)
@@ -469,7 +448,7 @@ static void anything_on_opened(struct nopal_session *session, void *user)
 	snprintf(ask.text, sizeof(ask.text), NAME);
 	say(&ask, 0);
 	for (int i = 0; i < 50; i++)
-		say_anything(session, 1);
+		talker_says(&talker, session, 1);
 }
 
 static const struct nopal_callbacks anything_callbacks = {
@@ -485,9 +464,13 @@ static const struct nopal_callbacks anything_server_callbacks = {
 static void test_whatever_they_say(void **state)
 {
 	(void)state;
-	root = root_of(bytes);
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
-		seed = round;
+		talker = (struct talker){ .seed = round,
+					  .size = SIZE,
+					  .hash = root_of(bytes),
+					  .names = names,
+					  .most_bytes = 64,
+					  .nonsense = 16 };
 		open_place();
 		stranger_at(1, &anything_server_callbacks);
 		begin(0, 3);
