@@ -119,9 +119,9 @@ static void read_status(struct monolith_setup *setup,
 	setup->rtt_least_ns = value_of(plan, rtt, "timeout_min", 0);
 	setup->rtt_most_ns = value_of(plan, rtt, "timeout_max", 0);
 	setup->overdue_most = value_of(plan, "retransmit", "attempts", 0);
-	setup->cubic_initial =
-		value_of(plan, "cubic_congestion", "initial",
-			 NOPAL_TRAIN_DATAGRAMS * (int64_t)plan->body_bytes);
+	setup->cubic_initial = value_of(
+		plan, "cubic_congestion", "initial",
+		NOPAL_TRAIN_DATAGRAMS * (int64_t)plan->layers[0].body_bytes);
 	setup->cubic_hystart = value_of(plan, "cubic_congestion", "hystart", 1);
 }
 
@@ -140,7 +140,7 @@ bool monolith_setup_read(struct monolith_setup *ret_setup,
 		.fingerprint = plan->fingerprint,
 		.message_limit = plan->message_limit,
 		.send_bytes = plan->budget.send_bytes,
-		.body_bytes = plan->body_bytes,
+		.body_bytes = plan->layers[0].body_bytes,
 		.trailer_bytes = plan->trailer_bytes,
 		.datagram_bytes = plan->datagram_bytes,
 	};
