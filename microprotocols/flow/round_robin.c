@@ -6,11 +6,11 @@
  *            round robin, in blocks of 32 packets).
  * Differs:   a stream gets its turn when nothing waits to leave the flow any more:
  *            what is in line there is one block, whoever has how much.  Urgent
- *            segments wait for no turn.
+ *            segments wait for no turn; what a stream sends again does.
  * Needs:     flow.
  * Provides:  stream_turns (exclusive).
  * Excludes:  nothing.
- * Handles:   SEGMENT_TO_NET, FLOW_TURN.
+ * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, FLOW_TURN.
  * Raises:    SESSION_BROKEN.
  * Holds:     send: until it is the stream's turn.
  * Wire:      nothing.
@@ -27,9 +27,9 @@ struct round_robin {
 	struct nopal_queue waiting;
 };
 
-static enum nopal_verdict round_robin_on_to_net(struct nopal_session *session,
-						const struct nopal_part *part,
-						struct nopal_segment *segment)
+static enum nopal_verdict round_robin_on_leaving(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
 {
 	struct round_robin *self = nopal_state(session, part);
 
@@ -90,7 +90,8 @@ static const struct nopal_parameter round_robin_table[] = {
 };
 
 static const struct nopal_binding round_robin_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, round_robin_on_to_net),
+	NOPAL_ON(SEGMENT_TO_NET, round_robin_on_leaving),
+	NOPAL_ON(SEGMENT_RESEND, round_robin_on_leaving),
 	NOPAL_ON(FLOW_TURN, round_robin_on_turn),
 	{ 0 },
 };

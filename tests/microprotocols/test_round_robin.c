@@ -194,6 +194,23 @@ static void test_a_flow_without_a_window_gives_turns_at_once(void **state)
 	pair_close();
 }
 
+/* The stream's own resends: it takes segments in order alone, and its flow has none. */
+static void test_what_a_stream_sends_again_gets_a_turn(void **state)
+{
+	(void)state;
+	pair_open("layer \"stream\" { multiplicity = per_stream\n"
+		  " transport_driver {} stream_end {} resize {}\n"
+		  " sequenced_segments {} go_back_n {} round_robin {}\n}\n"
+		  "layer \"flow\" {\n" FLOW "}\n",
+		  "delay 10ms loss 10%");
+	open_stream(0);
+	nopal_send(pair.here[0].session, bytes, BYTES, 0);
+	pair_run(60 * NOPAL_SECOND);
+	assert_int_equal(pair.there[0].bytes, BYTES);
+	assert_int_equal(pair.here[0].arrived, 1);
+	pair_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_a_stream_that_breaks_gives_up_its_turn),
 		cmocka_unit_test(
 			test_a_flow_without_a_window_gives_turns_at_once),
+		cmocka_unit_test(test_what_a_stream_sends_again_gets_a_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
