@@ -39,7 +39,8 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	nopal_connection_close(sender, patience_ns, &problems);
+	if (sender)
+		nopal_connection_close(sender, patience_ns, &problems);
 	if (receiver)
 		nopal_connection_close(receiver, patience_ns, &problems);
 	nopal_listener_close(listener);
@@ -148,12 +149,36 @@ static void test_tickets_outlive_the_session(void **state)
 
 #define PLAIN(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
+/* The receiver reads nothing, and goes: the ring is as full as it gets. */
+static void test_what_no_session_took_is_told_at_the_close(void **state)
+{
+	static const char block[1 << 16];
+	static const int64_t moment_ns = 100 * NOPAL_MILLISECOND;
+	bool told = false;
+
+	(void)state;
+	while (nopal_connection_send(sender, block, sizeof(block), moment_ns) ==
+	       0)
+		;
+	assert_int_equal(nopal_connection_close(receiver, moment_ns, &problems),
+			 -ETIMEDOUT);
+	receiver = NULL;
+	assert_int_equal(nopal_connection_close(sender, patience_ns, &problems),
+			 -ECONNRESET);
+	sender = NULL;
+	for (size_t i = 0; i < problems.count; i++)
+		told |= strstr(problems.entries[i].cause,
+			       "were not sent any more") != NULL;
+	assert_true(told);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		PLAIN(test_one_to_one_has_no_destinations),
 		PLAIN(test_tickets_are_bounded),
 		PLAIN(test_tickets_outlive_the_session),
+		PLAIN(test_what_no_session_took_is_told_at_the_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
