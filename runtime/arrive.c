@@ -64,6 +64,5 @@ void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 		nopal__segment_arrive(core, segment);
 		return;
 	}
-	nopal__segment_free(core, segment);
-	nopal__session_end(core, NOPAL_ABORTED, "the peer aborted the session");
+	nopal__farewell_receive(core, segment);
 }

@@ -40,8 +40,6 @@ void nopal_destination_break(struct nopal_session *session, uint32_t index,
 		nopal__member_at(nopal__core(session), index);
 
 	nopal__touch(member);
-	if (member->life != NOPAL_LIFE_ENDED)
-		nopal__abort_tell(nopal__bottom(member));
 	nopal__session_end(member, end, text);
 }
 

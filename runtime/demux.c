@@ -106,6 +106,40 @@ struct nopal_core *nopal__session_at(const struct nopal_endpoint *endpoint,
 	return core && nopal_address_equal(&core->peer, from) ? core : NULL;
 }
 
+struct nopal_core *nopal__session_with(const struct nopal_endpoint *endpoint,
+				       const struct nopal_address *from,
+				       uint32_t peer_id)
+{
+	struct nopal_core *core =
+		nopal_map_get(&endpoint->by_opening,
+			      nopal__opening_key(endpoint, from, peer_id));
+
+	if (!core || core->peer_id != peer_id ||
+	    !nopal_address_equal(&core->peer, from))
+		return NULL;
+	return core;
+}
+
+/* Where there is another with this address and id, the newer one has them. */
+void nopal__demux_know_peer(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+	uint64_t key =
+		nopal__opening_key(endpoint, &bottom->peer, bottom->peer_id);
+	struct nopal_core *other = nopal_map_get(&endpoint->by_opening, key);
+
+	if (other == bottom)
+		return;
+	if (bottom->opening_key)
+		nopal_map_take(&endpoint->by_opening, bottom->opening_key);
+	bottom->opening_key = 0;
+	if (nopal_map_put(NULL, &endpoint->by_opening, key, bottom) < 0)
+		return;
+	if (other)
+		other->opening_key = 0;
+	bottom->opening_key = key;
+}
+
 int nopal__demux_accept(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
@@ -126,6 +160,20 @@ static int address_enter(struct nopal_core *bottom)
 	if (nopal__session_at(bottom->endpoint, &bottom->peer))
 		return -EADDRINUSE;
 	return nopal__demux_accept(bottom);
+}
+
+enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint,
+				    uint32_t id, uint32_t peer_id)
+{
+	const struct nopal_endpoint *home =
+		endpoint->door_of ? endpoint->door_of : endpoint;
+	const struct nopal_core *core = id_find(&home->by_id, id);
+
+	if (!id_is_ours(home, id))
+		return NOPAL_KNOWN_ELSEWHERE;
+	if (!core || core->life == NOPAL_LIFE_ENDED)
+		return NOPAL_UNHEARD_OF;
+	return core->peer_id == peer_id ? NOPAL_KNOWN : NOPAL_KNOWN_OTHERWISE;
 }
 
 static void address_forget(struct nopal_core *bottom)

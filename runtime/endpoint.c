@@ -8,7 +8,9 @@
 
 #include "bytes.h"
 #include "demux.h"
+#include "farewell.h"
 #include "path_cache.h"
+#include "reset.h"
 
 enum {
 	READY_AT_FIRST = 64,
@@ -170,13 +172,6 @@ void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 
 /* ---------------------------------------------------------------- arrivals */
 
-static bool is_opening(uint8_t kind)
-{
-	return kind == NOPAL_KIND_DATA_OPENING ||
-	       kind == NOPAL_KIND_CONTROL_OPENING ||
-	       kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_MEET;
-}
-
 static uint32_t id_of(const uint8_t *bytes)
 {
 	return (uint32_t)nopal__get(bytes, NOPAL_ID_BYTES);
@@ -193,6 +188,8 @@ static struct nopal_core *whose(const struct nopal_endpoint *endpoint,
 	struct nopal_core *core;
 	uint32_t id;
 
+	if (kind == NOPAL_KIND_RESET && endpoint->demux == NOPAL_DEMUX_ID)
+		return NULL; /* its id is the peer's */
 	if (endpoint->demux == NOPAL_DEMUX_ADDRESS && kind != NOPAL_KIND_REPLY)
 		return of_last ? of_last
 			       : nopal__session_at(endpoint, &arrival->from);
@@ -236,6 +233,18 @@ static void foreign_receive(struct nopal_endpoint *endpoint,
 			length);
 }
 
+/* One answer an arrival is enough. */
+static void nobody_receive(struct nopal_endpoint *endpoint,
+			   const struct nopal_arrival *arrival, uint8_t kind,
+			   const uint8_t *bytes, uint32_t length)
+{
+	if (kind == NOPAL_KIND_RESET)
+		nopal__reset_receive(endpoint, &arrival->from, bytes, length);
+	else if (bytes == arrival->bytes)
+		nopal__nobody_receive(endpoint, &arrival->from, kind, bytes,
+				      length);
+}
+
 static void datagram_receive(struct nopal_endpoint *endpoint,
 			     const struct nopal_arrival *arrival,
 			     uint8_t *bytes, uint32_t length,
@@ -259,7 +268,7 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 		endpoint->port.counters.malformed++;
 		return;
 	}
-	if (is_opening(kind)) {
+	if (nopal__is_opening(kind)) {
 		if (endpoint->door_of) {
 			endpoint->port.counters.unknown_session++;
 			return;
@@ -269,6 +278,8 @@ static void datagram_receive(struct nopal_endpoint *endpoint,
 		return;
 	}
 	*of_last = whose(endpoint, arrival, kind, bytes, *of_last);
+	if (!*of_last)
+		nobody_receive(endpoint, arrival, kind, bytes, length);
 	session_receive(endpoint, arrival, *of_last, kind, bytes, length);
 }
 
@@ -316,6 +327,7 @@ static void endpoint_secret(struct nopal_endpoint *endpoint)
 	for (int i = 0; i < 2; i++)
 		endpoint->secret[i] =
 			shard ? shard->secret[i] : world->ops->random(world);
+	nopal__reset_key_draw(endpoint);
 }
 
 static struct nopal_endpoint *endpoint_make(const struct nopal_port *port,
@@ -463,6 +475,7 @@ static void endpoint_unlink(struct nopal_endpoint *endpoint)
 static void endpoint_free(struct nopal_endpoint *endpoint)
 {
 	listeners_free(endpoint);
+	nopal__farewells_free(endpoint);
 	while (endpoint->spare) {
 		struct nopal_buffer *next = endpoint->spare->owner;
 
@@ -525,7 +538,6 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 	     core = core->next)
 		if (core->life != NOPAL_LIFE_ENDED) {
 			nopal__touch(core);
-			nopal__abort_tell(core);
 			nopal__session_end(core, NOPAL_ABORTED,
 					   "its endpoint closed");
 		}

@@ -412,17 +412,6 @@ void nopal__group_end(struct nopal_core *group, enum nopal_end end,
 			nopal__session_end(group->group->member[i], end, text);
 }
 
-void nopal__group_abort_tell(struct nopal_core *group)
-{
-	for (uint32_t i = 0; i < group->group->count; i++) {
-		struct nopal_core *member = group->group->member[i];
-
-		nopal__touch(member);
-		if (member->life != NOPAL_LIFE_ENDED)
-			nopal__abort_tell(nopal__bottom(member));
-	}
-}
-
 /* Those that have gone are in `gone`. */
 void nopal__group_count(struct nopal_core *group)
 {

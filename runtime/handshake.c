@@ -7,7 +7,7 @@
  *   DATA_OPENING  first byte, opener's id, fingerprint, fields, body, trailer
  *   CONTROL_OPENING   the same, with the byte of the kind before the fields
  *   REPLY         first byte, opener's id, check, type, body
- *   ABORT         as any established kind, without fields and body
+ *   ASK, RESET    see doubt.c and reset.c
  *
  * A listener keeps no state for any of them until the plan's admission accepts.
  * It builds only what is on its own list; a composition that is not is refused
@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "demux.h"
+#include "doubt.h"
 #include "refusal.h"
 #include "rendezvous.h"
 #include "request.h"
@@ -26,6 +27,7 @@
 enum {
 	REPLY_REFUSED = 255, /* type of a reply: text follows */
 	REPLY_ANSWER = 2, /* to connectionless data: our session id follows */
+	REPLY_KNOWN = 3,  /* to an ask: doubt.c */
 	CONNECT_HEAD = 1 + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES,
 	REPLY_HEAD = 1 + NOPAL_ID_BYTES,
 	REPLY_CHECK_BYTES =
@@ -85,15 +87,6 @@ void nopal__opening_pack(struct nopal_core *core,
 		    NOPAL_CHECK_BYTES);
 	nopal_write_bytes(&writer, segment->body.bytes, segment->body.length);
 	nopal__train_add(core, core->endpoint, bytes);
-}
-
-/* The peer is told once; whether it hears is another matter. */
-void nopal__abort_tell(struct nopal_core *core)
-{
-	struct nopal_segment segment = { .kind = NOPAL_KIND_ABORT };
-
-	if (core->peer_known && core->layer->plan->demux != NOPAL_DEMUX_FOREIGN)
-		nopal__pack_out(core, &segment);
 }
 
 static void reply_send(struct nopal_endpoint *endpoint,
@@ -212,18 +205,14 @@ uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint,
 	return key ? key : 1;
 }
 
+/* A listener's: who opened from here is asked nothing. */
 static struct nopal_core *opening_session(const struct nopal_endpoint *endpoint,
 					  const struct nopal_address *from,
 					  uint32_t peer_id)
 {
-	struct nopal_core *core =
-		nopal_map_get(&endpoint->by_opening,
-			      nopal__opening_key(endpoint, from, peer_id));
+	struct nopal_core *core = nopal__session_with(endpoint, from, peer_id);
 
-	if (!core || core->peer_id != peer_id ||
-	    !nopal_address_equal(&core->peer, from))
-		return NULL;
-	return core;
+	return core && !core->opener ? core : NULL;
 }
 
 /* A session of which nobody has heard yet; NULL: out of memory. */
@@ -242,16 +231,11 @@ static struct nopal_core *session_for(struct nopal_endpoint *endpoint,
 
 static void accept_session(struct nopal_endpoint *endpoint,
 			   const struct nopal_listener_entry *entry,
-			   const struct nopal_request *request,
 			   struct nopal_core *bottom)
 {
-	const struct request_context *context = request->private;
-	uint64_t key =
-		nopal__opening_key(endpoint, context->from, request->peer_id);
 	struct nopal_core *top;
 
-	if (nopal_map_put(NULL, &endpoint->by_opening, key, bottom) == 0)
-		bottom->opening_key = key;
+	nopal__demux_know_peer(bottom);
 	endpoint->port.counters.accepted++;
 	endpoint->half_open++;
 	bottom->half_open = true;
@@ -278,7 +262,7 @@ nopal__accept_at_once(struct nopal_endpoint *endpoint,
 	struct nopal_core *core = session_for(endpoint, entry, request);
 
 	if (core)
-		accept_session(endpoint, entry, request, core);
+		accept_session(endpoint, entry, core);
 	return core;
 }
 
@@ -462,7 +446,7 @@ static void opening_receive(struct nopal_endpoint *endpoint,
 	if (!segment)
 		return;
 	if (entry)
-		accept_session(endpoint, entry, request, core);
+		accept_session(endpoint, entry, core);
 	if (core->life == NOPAL_LIFE_ENDED) {
 		nopal__segment_free(core, segment);
 		return;
@@ -471,11 +455,25 @@ static void opening_receive(struct nopal_endpoint *endpoint,
 	nopal__segment_arrive(core, segment);
 }
 
+static void ask_receive(struct nopal_endpoint *endpoint,
+			struct nopal_request *request)
+{
+	uint8_t bytes[REPLY_ROOM];
+	struct nopal_writer reply = reply_body(request, bytes);
+
+	nopal_write(&reply, REPLY_KNOWN, 1);
+	nopal__ask_receive(request, &reply);
+	if (reply.full)
+		endpoint->port.counters.malformed++;
+	else
+		reply_send(endpoint, request, bytes, &reply);
+}
+
 static bool names_own_kind(struct nopal_reader body)
 {
 	uint64_t kind = nopal_read(&body, 1);
 
-	return kind >= NOPAL_KIND_FIRST_OWN && kind < NOPAL_KIND_CAST;
+	return kind >= NOPAL_KIND_FIRST_OWN && kind < NOPAL_KIND_OWN_END;
 }
 
 void nopal__opening_receive(struct nopal_endpoint *endpoint,
@@ -498,7 +496,9 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint,
 		return;
 	}
 	endpoint->port.counters.requests++;
-	if (kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_MEET)
+	if (kind == NOPAL_KIND_ASK)
+		ask_receive(endpoint, &request);
+	else if (kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_MEET)
 		connect_receive(endpoint, &request, buffer,
 				kind == NOPAL_KIND_MEET);
 	else
@@ -516,7 +516,7 @@ static void refused(struct nopal_core *core, struct nopal_reader body)
 		nopal__meeting_differs(core, text, true);
 		return;
 	}
-	nopal__session_end(core, NOPAL_REFUSED, text);
+	nopal__session_ended_there(core, NOPAL_REFUSED, text);
 	free(text);
 }
 
@@ -529,16 +529,19 @@ void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 	struct nopal_reader whole = body;
 	uint64_t type;
 
-	if (!core->opener || body.bad ||
+	if (body.bad ||
 	    check != (check_of(core->layer->plan->fingerprint, core->local_id,
 			       body.at, nopal_read_left(&body)) &
 		      UINT16_MAX)) {
 		core->awake->counters.rx_malformed++;
 		return;
 	}
-	if (core->peer_known && core->layer->plan->admission)
-		return;
 	type = nopal_read(&body, 1);
+	if (type == REPLY_KNOWN)
+		nopal__doubt_answered(core, &body);
+	if (type == REPLY_KNOWN || !core->opener ||
+	    (core->peer_known && core->layer->plan->admission))
+		return;
 	if (type == REPLY_REFUSED && !core->peer_known)
 		refused(core, body);
 	else if (type == REPLY_ANSWER &&

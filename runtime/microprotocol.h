@@ -273,6 +273,10 @@ void nopal_session_peer_closed(struct nopal_session *session);
 void nopal_session_closed(struct nopal_session *session);
 void nopal_session_break(struct nopal_session *session, enum nopal_end end,
 			 const char *text);
+/* The peer is silent, and a reason to ask its endpoint whether it was restarted: where
+ * the answer says so, the session breaks.  Nothing happens where sessions have no
+ * handshake, and not oftener than twice a second. */
+void nopal_session_doubt(struct nopal_session *session);
 /* Asks the application, which knows the network or its owner, for a rate: what it
  * granted, in bits of bodies a second; 0: refused, or it knows of none. */
 int64_t nopal_session_reserve(struct nopal_session *session, int64_t bps);
@@ -304,6 +308,9 @@ uint32_t nopal_path_most(const struct nopal_session *session);
  * was cut longer stays so, and leaves in fragments of IP. */
 void nopal_path_limit_set(struct nopal_session *session,
 			  uint32_t datagram_bytes);
+/* At PATH_NARROWED, whose handler has to take it: the longest datagram that the
+ * network said passes; 0: it did not say. */
+uint32_t nopal_path_hint(struct nopal_session *session);
 
 /* What the header of IP says of congestion: RFC 3168, section 5. */
 enum nopal_ecn {
@@ -359,5 +366,15 @@ bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact,
 #include "descriptor.h"
 #include "items.h"
 #include "destinations.h"
+
+/* Why a session ended, for its peer: in NOPAL_FAILURE_BYTES at most, where the
+ * text is cut; and back, which takes all that is left of the reader.  What is
+ * read says in `text` that it is the peer's word; false: it is none. */
+enum { NOPAL_FAILURE_TEXT = 192, NOPAL_FAILURE_BYTES = 160 };
+void nopal_failure_write(struct nopal_writer *writer,
+			 const struct nopal_failure *failure);
+bool nopal_failure_read(struct nopal_reader *reader,
+			struct nopal_failure *ret_failure,
+			char text[static NOPAL_FAILURE_TEXT]);
 
 #endif

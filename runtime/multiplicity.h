@@ -128,7 +128,6 @@ void nopal__destination_ended(struct nopal_core *member, enum nopal_end end,
 void nopal__group_close(struct nopal_core *group);
 void nopal__group_end(struct nopal_core *group, enum nopal_end end,
 		      const char *text);
-void nopal__group_abort_tell(struct nopal_core *group);
 void nopal__group_free(struct nopal_core *group);
 /* channel.c */
 bool nopal__has_channel(const struct nopal_core *core);

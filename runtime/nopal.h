@@ -201,6 +201,14 @@ struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 void nopal_endpoint_close(struct nopal_endpoint *endpoint);
 void nopal_endpoint_local(const struct nopal_endpoint *endpoint,
 			  struct nopal_address *ret_address);
+/* Who gets a datagram of a session that it does not know says so, and the peer
+ * believes it by what only this key can have made; it is drawn at random.  An endpoint
+ * that is opened anew at the same port with the key that the last one had ends the
+ * sessions of that one within a round trip.  Keep it as secret as a private key:
+ * whoever has it can end sessions.  Before any session; -EBUSY. */
+enum { NOPAL_RESET_KEY_BYTES = 16 };
+int nopal_endpoint_set_reset_key(struct nopal_endpoint *endpoint,
+				 const uint8_t *key);
 /* Makes `endpoint` another address of `with`, by which its sessions are found,
  * too: those whose composition has parallel paths.  Sessions are opened and
  * accepted at `with` alone.  -EINVAL: it has sessions or listeners of its own, or
@@ -439,6 +447,9 @@ void nopal_message_give_back(struct nopal_session *session,
 const char *nopal_session_plan_name(const struct nopal_session *session);
 void nopal_session_peer(const struct nopal_session *session,
 			struct nopal_address *ret_address);
+/* Nanoseconds since anything was heard from a peer that owes an answer: to a request
+ * to open, or to what left.  0 where it owes none, and for one to many. */
+int64_t nopal_session_silence(const struct nopal_session *session);
 void *nopal_session_user(const struct nopal_session *session);
 uint32_t nopal_session_id(const struct nopal_session *session);
 /* A shared variable by name (smoothed_rtt_ns, ...), of the uppermost layer where some
@@ -507,6 +518,8 @@ struct nopal_endpoint_counters {
 	uint64_t soft_errors; /* send errors that were not fatal */
 	uint64_t trains_out, batches_in;
 	uint64_t sessions; /* now */
+	uint64_t resets;   /* said to who sent to a session that is unknown */
+	uint64_t hints;	   /* heard from the network of our sessions */
 };
 const struct nopal_endpoint_counters *
 nopal_endpoint_counters(const struct nopal_endpoint *endpoint);

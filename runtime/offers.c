@@ -2,11 +2,12 @@
 /*
  * offers.c -- what parts say to each other while a session opens.
  *
- * Peers may list their microprotocols in any order: offers go by their names.
+ * Peers may list their microprotocols in any order: offers go by their names.  Before
+ * them the runtime says how the peer knows a reset: reset.c.
  */
 #include <string.h>
 
-#include "session.h"
+#include "reset.h"
 
 /* The part with an offer whose name comes next after `last`; NULL: no more. */
 static const struct nopal_part *offer_after(const struct nopal_layer *layer,
@@ -36,9 +37,15 @@ static const struct nopal_layer *layer_of(const struct nopal_session *session)
 	return nopal__core(session)->layer;
 }
 
+static bool has_proof(const struct nopal_layer *layer)
+{
+	return layer->index + 1u == layer->plan->layer_count &&
+	       nopal__plan_resets(layer->plan);
+}
+
 uint32_t nopal__offers_bytes(const struct nopal_layer *layer)
 {
-	uint32_t bytes = 0;
+	uint32_t bytes = has_proof(layer) ? NOPAL_RESET_PROOF_BYTES : 0;
 
 	FOR_EACH_OFFER(part, layer)
 	bytes += part->microprotocol->offer->bytes;
@@ -53,6 +60,8 @@ uint32_t nopal_offers_bytes(const struct nopal_session *session)
 void nopal_offers_write(struct nopal_session *session,
 			struct nopal_writer *writer)
 {
+	if (has_proof(layer_of(session)))
+		nopal__proof_write(nopal__core(session), writer);
 	FOR_EACH_OFFER(part, layer_of(session))
 	{
 		const struct nopal_offer *offer = part->microprotocol->offer;
@@ -66,6 +75,9 @@ void nopal_offers_write(struct nopal_session *session,
 bool nopal_offers_read(struct nopal_session *session,
 		       struct nopal_reader *reader)
 {
+	if (has_proof(layer_of(session)) &&
+	    !nopal__proof_read(nopal__core(session), reader))
+		return false;
 	FOR_EACH_OFFER(part, layer_of(session))
 	{
 		const struct nopal_offer *offer = part->microprotocol->offer;

@@ -30,6 +30,27 @@ void nopal_path_limit_set(struct nopal_session *session,
 		(uint16_t)(plan->datagram_bytes - datagram_bytes);
 }
 
+uint32_t nopal_path_hint(struct nopal_session *session)
+{
+	uint32_t *hint = &nopal__bottom(nopal__core(session))->awake->path_hint;
+	uint32_t said = *hint ? *hint - 1 : 0;
+
+	*hint = 0;
+	return said;
+}
+
+/* The first of several is the one that is told. */
+void nopal__path_narrowed(struct nopal_core *bottom, uint32_t datagram_bytes)
+{
+	const struct nopal_plan *plan = bottom->layer->plan;
+
+	if (plan->path_floor == plan->datagram_bytes ||
+	    bottom->awake->path_hint)
+		return;
+	bottom->awake->path_hint = datagram_bytes + 1;
+	nopal_delay_PATH_NARROWED(&bottom->session, &bottom->session, 0);
+}
+
 void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn)
 {
 	struct nopal_core *core = nopal__core(session);

@@ -21,10 +21,13 @@
 enum {
 	NOPAL_KIND_DATA, /* a segment of a message */
 	NOPAL_KIND_DATA_OPENING, /* the same, from a peer whose session id for us is not known */
-	NOPAL_KIND_CONNECT,   /* an opening request */
-	NOPAL_KIND_REPLY,     /* stateless, from a listener */
-	NOPAL_KIND_ABORT,     /* the peer ended its session */
-	NOPAL_KIND_FIRST_OWN, /* microprotocols' kinds from here to before CAST */
+	NOPAL_KIND_CONNECT, /* an opening request */
+	NOPAL_KIND_REPLY,   /* stateless, from a listener */
+	NOPAL_KIND_ABORT,   /* the peer ended its session */
+	NOPAL_KIND_FIRST_OWN, /* microprotocols' kinds from here to before OWN_END */
+	NOPAL_KIND_OWN_END = 27,
+	NOPAL_KIND_ASK = 27,   /* stateless: is there such a session? */
+	NOPAL_KIND_RESET = 28, /* stateless: there is no such session */
 	NOPAL_KIND_CAST =
 		29, /* through a channel: of the layer above destinations */
 	NOPAL_KIND_MEET =

@@ -25,6 +25,7 @@
  */
 #include <string.h>
 
+#include "demux.h"
 #include "rendezvous.h"
 
 struct meeting {
@@ -133,15 +134,11 @@ static void turn_note(struct nopal_core *bottom)
 
 void nopal__meeting_turn(struct nopal_core *bottom, uint32_t peer_id)
 {
-	struct nopal_endpoint *endpoint = bottom->endpoint;
-	uint64_t key = nopal__opening_key(endpoint, &bottom->peer, peer_id);
-
 	nopal__meeting_over(bottom);
 	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
 		core->opener = false;
 	nopal_session_set_peer_id(&bottom->session, peer_id);
-	if (nopal_map_put(NULL, &endpoint->by_opening, key, bottom) == 0)
-		bottom->opening_key = key;
+	nopal__demux_know_peer(bottom);
 	if (nopal__top(bottom)->is_flow)
 		nopal__streams_turn(nopal__top(bottom));
 	turn_note(bottom);

@@ -220,6 +220,8 @@ static void give_back(struct nopal_core *core)
 	core->awake->departures.room = 0;
 	list_give_back(core, &core->awake->queue);
 	list_give_back(core, &core->awake->delayed);
+	nopal__watchdog_stop(core);
+	core->awake->doubt = (struct nopal_doubt){ 0 };
 	nopal__fragments_give_back(core);
 }
 

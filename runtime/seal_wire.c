@@ -169,7 +169,7 @@ static int kinds_number(struct nopal_plan *plan, struct nopal_layer *layer,
 				       ? NOPAL_KIND_CONNECT
 				       : (*next)++;
 
-		if (code >= NOPAL_KIND_CAST)
+		if (code >= NOPAL_KIND_OWN_END)
 			return -1;
 		part->kind[i] = code;
 		layer->kinds |= UINT32_C(1) << code;
@@ -472,7 +472,7 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		nopal_problems_add(
 			problems, plan->name, 0, "use fewer microprotocols",
 			"more than %d kinds of segment or %d attributes",
-			NOPAL_KIND_CAST - NOPAL_KIND_FIRST_OWN,
+			NOPAL_KIND_OWN_END - NOPAL_KIND_FIRST_OWN,
 			NOPAL_SLOT_ROOM - 1);
 		return -1;
 	}

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "demux.h"
+#include "doubt.h"
+#include "farewell.h"
 #include "path_cache.h"
 #include "rendezvous.h"
 
@@ -133,6 +135,7 @@ static struct nopal_core *core_make(struct nopal_endpoint *endpoint,
 	}
 	nopal_plan_ref(plan);
 	core->awake->random = core->world->ops->random(core->world);
+	core->awake->heard_ns = core->now_ns;
 	return core;
 }
 
@@ -492,14 +495,13 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 	if (bottom->buried ||
 	    (bottom->meets && nopal__meeting_ends(bottom, end)))
 		return;
-	bottom->end = end;
-	if (end == NOPAL_ENDED_WELL)
-		bottom->end = nopal__closed_end(bottom, words);
+	bottom->tells = bottom->lowest && end != NOPAL_ENDED_WELL;
+	bottom->end = end == NOPAL_ENDED_WELL ? nopal__closed_end(bottom, words)
+					      : end;
 	half_open_end(bottom);
 	if (bottom->awake)
-		bottom->awake->end_text = strdup(bottom->end != end ? words
-						 : text		    ? text
-								    : "");
+		bottom->awake->end_text = nopal__doubt_text(
+			bottom, bottom->end, bottom->end == end ? text : words);
 	for (core = bottom; core; core = nopal__over(core))
 		core->life = NOPAL_LIFE_ENDED;
 	if (bottom->is_group)
@@ -510,6 +512,13 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 	if (core->above && core->above->is_group)
 		core->destination->ended = true;
 	nopal__bury(bottom);
+}
+
+void nopal__session_ended_there(struct nopal_core *core, enum nopal_end end,
+				const char *text)
+{
+	nopal__session_end(core, end, text);
+	nopal__stack_bottom(core)->tells = false;
 }
 
 /* Somebody answers, and our seal opens none of it. */
@@ -539,11 +548,6 @@ void nopal_session_abort(struct nopal_session *session, const char *text)
 	bool outermost = nopal__turn_begin(core->world);
 
 	nopal__touch(core);
-	if (core->life != NOPAL_LIFE_ENDED && core->is_group)
-		nopal__group_abort_tell(core);
-	else if (core->life != NOPAL_LIFE_ENDED &&
-		 nopal__stack_bottom(core)->lowest)
-		nopal__abort_tell(nopal__bottom(core));
 	nopal__session_end(core, NOPAL_ABORTED, text);
 	nopal__turn_end(core->world, outermost);
 }
@@ -575,6 +579,8 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 
 	const char *text = end_text(bottom);
 
+	if (bottom->tells)
+		nopal__farewell_tell(bottom);
 	for (struct nopal_core *core = top; core; core = nopal__under(core))
 		if (core->awake) {
 			last_event(core, bottom->end, text);

@@ -24,6 +24,7 @@
 #include "io.h"
 #include "multiplicity.h"
 #include "plan.h"
+#include "pool.h"
 #include "stack.h"
 #include "trace.h"
 
@@ -33,28 +34,6 @@ enum nopal_life {
 	NOPAL_LIFE_DRAINING, /* closed by the application; fates are open */
 	NOPAL_LIFE_CLOSING,  /* CLOSE_SESSION was raised */
 	NOPAL_LIFE_ENDED,
-};
-
-/* Objects of one size, of all sessions of an endpoint; never moved, and named by
- * handles.  Before each object, out of its user's sight, lies its head. */
-struct nopal_pool {
-	struct nopal_pool *next; /* of another size */
-	char **chunks;
-	uint32_t chunk_count, object_bytes;
-	uint32_t *free; /* stack of free indices */
-	uint32_t free_count, made;
-};
-struct nopal_object {
-	uint32_t generation; /* odd: it lives */
-	uint32_t index;
-	struct nopal_object *older, *newer; /* of the same session */
-};
-
-/* What one session has of a pool. */
-struct nopal_objects {
-	struct nopal_pool *pool;
-	struct nopal_object *newest;
-	uint32_t alive;
 };
 
 /* Where there is no handshake, a peer that is silent for so long is gone, and an
@@ -118,6 +97,15 @@ struct nopal_paths {
 	struct nopal_path path[NOPAL_PATHS_MOST];
 };
 
+/* Of a silence: doubt.c. */
+struct nopal_doubt {
+	uint64_t nonce;	    /* 0: nobody was asked */
+	int64_t since_ns;   /* the first ask */
+	int64_t asked_ns;   /* the last one */
+	int64_t refused_ns; /* the first refusal */
+	uint64_t refusals;
+};
+
 /* What a session has only while it does not rest (rest.c): all that is its own,
  * and then the states of its parts, its shared variables, the serials and timers. */
 struct nopal_awake {
@@ -137,8 +125,12 @@ struct nopal_awake {
 	uint64_t unfinished_bytes;
 	uint64_t send_limit; /* of these: budget.send_bytes, or fewer */
 	uint64_t send_wanted, send_refused; /* send.c */
-	int64_t heard_ns;		    /* the last datagram that arrived */
+	int64_t heard_ns; /* the last datagram that arrived; at first: made */
 	int64_t introduced_ns; /* connectionless: the last opening that left */
+	uint64_t reset_proof[2]; /* of the peer: reset.c */
+	struct nopal_doubt doubt;
+	int64_t bark_ns;    /* timer.c: the next look for long holds */
+	uint32_t path_hint; /* 1 + what the network said passes; 0: nothing */
 	uint64_t timer_order;
 	nopal_token tokens;
 	uint64_t random;
@@ -183,6 +175,7 @@ struct nopal_core {
 	bool meets : 1;	    /* its peer opens, too: rendezvous.c */
 	bool half_open : 1; /* bottom: a peer began it, and it is not open yet */
 	bool by_ipv6 : 1; /* its peer, or one of a group's, is reached by it */
+	bool tells : 1;	  /* bottom: its peer is told why it ended */
 	bool lowest;	  /* datagrams leave here */
 	bool fans_out;	  /* the layer below is one of destinations */
 	bool is_group;	  /* there may be many of them: it has `group` */
@@ -279,6 +272,9 @@ struct nopal_endpoint {
 	struct nopal_map meetings; /* rendezvous.c, by address */
 	struct nopal_pool *pools;  /* one for each size of object */
 	uint64_t secret[2];
+	uint64_t reset_key[2]; /* reset.c */
+	int64_t reset_ns;      /* when `resets_left` was counted */
+	int32_t resets_left;
 	uint32_t half_open; /* sessions that are */
 	/* the train that is being built */
 	struct nopal_address train_to;
@@ -294,7 +290,8 @@ struct nopal_endpoint {
 	const struct nopal_address *arrived_from; /* NULL: nothing does */
 	/* another address of the endpoint whose door it is */
 	struct nopal_endpoint *door_of, *doors, *next_door;
-	uint32_t channels;	    /* of sessions that hear one at this door */
+	uint32_t channels; /* of sessions that hear one at this door */
+	struct nopal_farewells *farewells; /* farewell.c; NULL: none yet */
 	struct nopal_buffer *spare; /* of NOPAL_SPARE_BYTES, linked by owner */
 	struct nopal_ready *ready;  /* departures that wait for the kernel */
 	uint32_t ready_head, ready_count, ready_room;
@@ -312,25 +309,6 @@ static inline void nopal__record(struct nopal_core *core,
 }
 
 /* memory.c */
-/* The pool of objects of this size in the list, which gets it where it has none;
- * NULL: out of memory. */
-struct nopal_pool *nopal__pool_of(struct nopal_pool **pools,
-				  uint32_t object_bytes);
-void nopal__pools_free(struct nopal_pool **pools);
-void *nopal__pool_take(struct nopal_objects *objects,
-		       struct nopal_handle *ret_handle);
-void nopal__pool_give(struct nopal_objects *objects, void *object);
-/* To another session, of the same pool: who has its old handle finds it no more. */
-struct nopal_handle nopal__pool_move(struct nopal_objects *from,
-				     struct nopal_objects *to, void *object);
-/* NULL: what the handle named is gone. */
-void *nopal__pool_find(const struct nopal_objects *objects,
-		       struct nopal_handle handle);
-/* Starts to fetch the object at this index; any index will do. */
-void nopal__pool_prefetch(const struct nopal_objects *objects, uint32_t index);
-/* The living objects of a session in the order of their making; NULL: no more. */
-void *nopal__pool_oldest(const struct nopal_objects *objects);
-void *nopal__pool_newer(const void *object);
 void nopal__memory_release(struct nopal_core *core);
 bool nopal__charge(struct nopal_core *core, uint64_t bytes);
 void nopal__credit(struct nopal_core *core, uint64_t bytes);
@@ -351,6 +329,8 @@ void nopal__note(struct nopal_core *core, enum nopal_trace_note note,
 void nopal__wake_by(struct nopal_core *core, int64_t deadline_ns);
 void nopal__timers_run(struct nopal_core *core);
 void nopal__watchdog_start(struct nopal_core *core);
+/* Nothing is under way. */
+void nopal__watchdog_stop(struct nopal_core *core);
 /* For a session that anybody's datagram may open: it ends with its peer's
  * silence. */
 void nopal__silence_watch(struct nopal_core *core);
@@ -482,8 +462,12 @@ static inline void nopal__touch(struct nopal_core *core)
 	else
 		nopal__touch_first(core);
 }
+/* The peer is told, unless that is a good end. */
 void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 			const char *text);
+/* The peer's has ended, and needs no word. */
+void nopal__session_ended_there(struct nopal_core *core, enum nopal_end end,
+				const char *text);
 void nopal__bury(struct nopal_core *bottom); /* free at the end of the turn */
 
 /* closed_end.c */
@@ -502,6 +486,8 @@ void nopal__lost_note(struct nopal_group *group,
 uint8_t nopal__path_arrived(struct nopal_core *bottom);
 void nopal__paths_forget(struct nopal_core *bottom,
 			 const struct nopal_endpoint *door);
+/* What was longer than this is said not to pass; 0: nobody knows how long. */
+void nopal__path_narrowed(struct nopal_core *bottom, uint32_t datagram_bytes);
 
 /* Where a datagram leaves, and to whom. */
 struct nopal_way {
@@ -514,6 +500,17 @@ static inline struct nopal_way nopal__first_way(const struct nopal_core *core)
 }
 
 /* wire.c */
+/* Of kinds whose id is that of their sender. */
+static inline bool nopal__is_opening(uint8_t kind)
+{
+	const uint32_t kinds = UINT32_C(1) << NOPAL_KIND_DATA_OPENING |
+			       UINT32_C(1) << NOPAL_KIND_CONTROL_OPENING |
+			       UINT32_C(1) << NOPAL_KIND_CONNECT |
+			       UINT32_C(1) << NOPAL_KIND_MEET |
+			       UINT32_C(1) << NOPAL_KIND_ASK;
+
+	return kinds >> kind & 1;
+}
 uint8_t nopal__first_byte(uint8_t kind);
 bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind);
 /* Is there room for its datagram now, or is the kernel busy? */
@@ -584,6 +581,12 @@ nopal__callbacks_share(struct nopal_endpoint *endpoint,
 void nopal__callbacks_unshare(struct nopal_endpoint *endpoint,
 			      const struct nopal_callbacks *callbacks);
 
+/* reset.c */
+#define NOPAL_TEXT_RESTARTED                                                   \
+	"the peer knows nothing of this session any more (it was restarted?)"
+/* It knows nothing of the session. */
+void nopal__peer_restarted(struct nopal_core *bottom);
+
 /* handshake.c: what arrives for no session */
 uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint,
 			    const struct nopal_address *from, uint32_t peer_id);
@@ -599,6 +602,9 @@ void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer,
 			  uint8_t *bytes, uint32_t length);
 void nopal__opening_pack(struct nopal_core *core,
 			 const struct nopal_segment *segment);
-void nopal__abort_tell(struct nopal_core *core);
+
+/* farewell.c: the peer says why its session ended; takes the segment */
+void nopal__farewell_receive(struct nopal_core *bottom,
+			     struct nopal_segment *segment);
 
 #endif

@@ -5,7 +5,8 @@
  */
 #include <string.h>
 
-#include "session.h"
+#include "demux.h"
+#include "reset.h"
 
 bool nopal_session_is_opener(const struct nopal_session *session)
 {
@@ -45,6 +46,8 @@ void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id)
 
 	bottom->peer_id = id;
 	bottom->peer_known = true;
+	if (bottom->opener && nopal__plan_resets(bottom->layer->plan))
+		nopal__demux_know_peer(bottom);
 }
 
 const char *nopal_session_composition(const struct nopal_session *session)

@@ -5,7 +5,7 @@
  * moves only when a deadline becomes the earliest, so that starting a later
  * timer, or stopping one, costs a store.
  */
-#include "session.h"
+#include "doubt.h"
 
 static uint32_t timer_count(const struct nopal_core *core)
 {
@@ -57,37 +57,75 @@ bool nopal_timer_running(struct nopal_session *session,
 	return timers[part->first_timer + which].deadline_ns != NOPAL_NEVER;
 }
 
+static void wake_for_rest(struct nopal_core *core);
+
 /* ---------------------------------------------------------------- watchdog */
+
+/* The next look: for long holds, and whether the peer fell silent. */
+static void watch_on(struct nopal_core *core, uint32_t index)
+{
+	int64_t look_ns = core->session.now_ns + NOPAL_DOUBT_LOOK_NS;
+
+	timer_set(core, index,
+		  core->awake->bark_ns < look_ns ? core->awake->bark_ns
+						 : look_ns);
+}
+
+static __attribute__((noinline)) void watch_begin(struct nopal_core *core,
+						  uint32_t index)
+{
+	core->awake->bark_ns =
+		core->session.now_ns + core->awake->budget.hold_ns;
+	watch_on(core, index);
+}
 
 void nopal__watchdog_start(struct nopal_core *core)
 {
 	uint32_t index = nopal__layer(core)->timer_count + NOPAL_TIMER_WATCHDOG;
 
 	if (core->awake->timers[index].deadline_ns == NOPAL_NEVER)
-		timer_set(core, index,
-			  core->session.now_ns + core->awake->budget.hold_ns);
+		watch_begin(core, index);
 }
 
 /* Names whoever holds back a segment that has waited too long, once a round. */
 static void watchdog_bark(struct nopal_core *core)
 {
 	int64_t patience = core->awake->budget.hold_ns;
-	bool waiting = false;
 
 	for (const struct nopal_segment *segment =
 		     nopal__pool_oldest(&core->awake->segments);
 	     segment; segment = nopal__pool_newer(segment)) {
-		if (!segment->wanted)
-			continue;
-		waiting = true;
-		if (core->session.now_ns - segment->created_ns < patience)
+		if (!segment->wanted ||
+		    core->session.now_ns - segment->created_ns < patience)
 			continue;
 		core->awake->counters.long_holds++;
 		nopal__note(core, NOPAL_NOTE_LONG_HOLD, segment->number,
 			    segment->waiting[NOPAL_SEND]);
 	}
-	if (waiting)
-		nopal__watchdog_start(core);
+	core->awake->bark_ns = core->session.now_ns + patience;
+}
+
+/* As long as something is under way. */
+static void watch(struct nopal_core *core)
+{
+	if (!core->awake->segments.alive)
+		return;
+	if (core->session.now_ns >= core->awake->bark_ns)
+		watchdog_bark(core);
+	if (core->lowest)
+		nopal__doubt_look(core);
+	watch_on(core, nopal__layer(core)->timer_count + NOPAL_TIMER_WATCHDOG);
+}
+
+void nopal__watchdog_stop(struct nopal_core *core)
+{
+	uint32_t index = nopal__layer(core)->timer_count + NOPAL_TIMER_WATCHDOG;
+
+	core->awake->timers[index] =
+		(struct nopal_timer_state){ .deadline_ns = NOPAL_NEVER };
+	core->awake->bark_ns = 0;
+	nopal_wheel_disarm(&core->world->wheel, &core->wake);
+	wake_for_rest(core);
 }
 
 /* ----------------------------------------------------------------- silence */
@@ -115,7 +153,7 @@ static void silence_end(struct nopal_core *core)
 static void own_timer_fire(struct nopal_core *core, uint32_t which)
 {
 	if (which == NOPAL_TIMER_WATCHDOG)
-		watchdog_bark(core);
+		watch(core);
 	else if (core->session.now_ns - core->awake->heard_ns <
 		 NOPAL_SILENCE_NS)
 		nopal__silence_watch(core);

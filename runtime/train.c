@@ -7,6 +7,15 @@
 
 #include "session.h"
 
+/* Our own host has no way for datagrams of this length. */
+static void too_big(struct nopal_endpoint *endpoint)
+{
+	struct nopal_core *core = endpoint->train_of;
+
+	if (core && core->awake && core->life != NOPAL_LIFE_ENDED)
+		nopal__path_narrowed(core, endpoint->train_stride - 1);
+}
+
 static void transmitted(struct nopal_endpoint *endpoint,
 			enum nopal_transmitted how)
 {
@@ -21,6 +30,8 @@ static void transmitted(struct nopal_endpoint *endpoint,
 	counters->datagrams_out += endpoint->train_count;
 	if (how != NOPAL_TRANSMITTED)
 		counters->soft_errors++;
+	if (how == NOPAL_TOO_BIG)
+		too_big(endpoint);
 	endpoint->train_length = endpoint->train_count = 0;
 	endpoint->train_closed = endpoint->train_fragments = false;
 }

@@ -15,6 +15,9 @@
  * rest, until what is in question is a small part.  A search that is not the
  * first tries the present length once more before it tries others.
  *
+ * What the network says (ICMP) makes it start from the floor, and try first what is
+ * said to pass.
+ *
  * Paper:     RFC 8899 (DPLPMTUD); RFC 4821.
  * Differs:   a probe waits for the timeout of the round trip, where it is known,
  *            and not for a second at least.  There is no state of errors: what
@@ -23,7 +26,7 @@
  * Provides:  path_limit (exclusive).
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEND_SEGMENT, SEGMENT_FROM_NET, SEGMENT_RECEIVED, SEGMENT_TIMEOUT,
- *            SEGMENT_LOST.
+ *            SEGMENT_LOST, PATH_NARROWED.
  * Raises:    nothing.
  * Holds:     nothing.
  * Wire:      control kind mtu_probe: zeros; control kind mtu_probe_ack: the
@@ -335,6 +338,33 @@ mtu_discovery_on_missing(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* ---------------------------------------------------------- what is said of it */
+
+/* It may be forged: nothing is believed below the floor, and what is said to pass
+ * is probed.  A probe that was too long need not wait for its timeout. */
+static enum nopal_verdict
+mtu_discovery_on_narrowed(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_session *subject)
+{
+	struct mtu_discovery *self = nopal_state(session, part);
+	uint32_t hint = nopal_path_hint(session);
+
+	(void)subject;
+	if (hint >= self->good && self->is == MTU_DISCOVERY_SEARCHING &&
+	    self->trying > hint) {
+		mtu_discovery_failed(session, part);
+	} else if (hint < self->good && self->good > self->floor) {
+		mtu_discovery_set(session, part, self->floor);
+		self->bad = nopal_path_most(session) + 1;
+		if (hint > self->floor)
+			mtu_discovery_try(session, part, hint);
+		else
+			mtu_discovery_go_on(session, part);
+	}
+	return NOPAL_CONTINUE;
+}
+
 static int mtu_discovery_open(struct nopal_session *session,
 			      const struct nopal_part *part)
 {
@@ -382,6 +412,7 @@ static const struct nopal_binding mtu_discovery_bindings[] = {
 	NOPAL_ON(SEGMENT_RECEIVED, mtu_discovery_on_received),
 	NOPAL_ON(SEGMENT_TIMEOUT, mtu_discovery_on_missing),
 	NOPAL_ON(SEGMENT_LOST, mtu_discovery_on_missing),
+	NOPAL_ON(PATH_NARROWED, mtu_discovery_on_narrowed),
 	{ 0 },
 };
 

@@ -15,7 +15,7 @@
  * Raises:    SEGMENT_TO_NET, SESSION_OPENED, PEER_CLOSED, SESSION_BROKEN.
  * Holds:     nothing.
  * Wire:      a segment `end` when all that was sent has its fate; a segment `reset`
- *            when the stream broke.
+ *            when the stream broke: why, 1, and text.
  * Shares:    nothing.
  * Parameters: nothing.
  *
@@ -100,11 +100,14 @@ static enum nopal_verdict stream_end_on_reset(struct nopal_session *session,
 					      struct nopal_segment *segment)
 {
 	struct stream_end *self = nopal_state(session, part);
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
+	char text[NOPAL_FAILURE_TEXT];
+	struct nopal_failure failure;
 
-	(void)segment;
+	if (!nopal_failure_read(&reader, &failure, text))
+		return NOPAL_CONTINUE;
 	self->reset = true;
-	nopal_session_break(session, NOPAL_ABORTED,
-			    "the peer aborted the stream");
+	nopal_session_break(session, failure.end, failure.text);
 	return NOPAL_CONTINUE;
 }
 
@@ -114,14 +117,17 @@ static enum nopal_verdict stream_end_on_broken(struct nopal_session *session,
 {
 	const struct stream_end *self = nopal_state(session, part);
 	struct nopal_segment *segment;
+	struct nopal_writer writer;
 
-	(void)failure;
 	if (self->reset || self->heard ||
 	    (nopal_session_is_opener(session) && !self->began))
 		return NOPAL_CONTINUE;
-	segment = nopal_control_bare(session, part, STREAM_END_RESET);
-	if (segment)
-		nopal_control_send(session, segment, 0);
+	segment = nopal_control_begin(session, part, STREAM_END_RESET,
+				      NOPAL_FAILURE_BYTES, &writer);
+	if (!segment)
+		return NOPAL_CONTINUE;
+	nopal_failure_write(&writer, failure);
+	nopal_control_send(session, segment, nopal_written(&writer));
 	return NOPAL_CONTINUE;
 }
 
@@ -143,6 +149,7 @@ const struct nopal_microprotocol nopal_stream_end = {
 	.name = "stream_end",
 	.family = "base",
 	.summary = "a stream opens at once, and tells the peer when it ends",
+	.wire_version = 1,
 	.provides =
 		(const struct nopal_role[]){ { "connection", true }, { 0 } },
 	.needs =

@@ -10,6 +10,7 @@
  *     nopal__endpoint_receive  ------>    demux, sessions, acks, departures
  *     nopal__world_wake        ------>    timers that are due
  *     nopal__endpoint_writable ------>    departures that waited
+ *     nopal__endpoint_hint     ------>    what the network says of one
  *     ops->transmit            <------    one train: equal datagrams, last may be shorter
  *     ops->wake_at             <------    the next wake-up moved earlier
  */
@@ -152,7 +153,23 @@ struct nopal_port {
 	/* at a multicast address, while it is opened; else NULL */
 	const struct nopal_hearing *hearing;
 	void *handle; /* the world's: socket, host */
+	/* The last errno value of a datagram that our own host did not let leave,
+	 * and when; 0: there is none. */
+	int send_error;
+	int64_t send_error_ns;
 	struct nopal_endpoint_counters counters;
+};
+/* What the network says of a datagram that left: anybody can forge it. */
+enum nopal_hint_is {
+	NOPAL_HINT_REFUSED,  /* nobody has that port */
+	NOPAL_HINT_TOO_LONG, /* it was longer than the path takes */
+};
+struct nopal_hint {
+	enum nopal_hint_is what;
+	struct nopal_address to;
+	uint8_t head[5]; /* as the datagram began: so many bytes were told */
+	uint32_t head_bytes;
+	uint32_t datagram_bytes; /* the longest that passes; 0: not known */
 };
 struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint);
 
@@ -165,6 +182,8 @@ void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
 			     const struct nopal_arrival *arrivals,
 			     size_t count);
 void nopal__endpoint_writable(struct nopal_endpoint *endpoint);
+void nopal__endpoint_hint(struct nopal_endpoint *endpoint,
+			  const struct nopal_hint *hint);
 void nopal__world_wake(struct nopal_world *world);
 /* NOPAL_NEVER when nothing is armed. */
 int64_t nopal__world_next(const struct nopal_world *world);

@@ -210,6 +210,21 @@ static void live_take(struct live_port *port,
 	nopal__live_socket_gave(&port->sock, arrivals, count);
 }
 
+/* What the network said meanwhile; the core may close the endpoint. */
+static void live_hints(struct live_port *port)
+{
+	struct live_socket *sock = &port->sock;
+	struct nopal_hint hints[LIVE_HINTS];
+	unsigned count = sock->hint_count;
+
+	memcpy(hints, sock->hints, count * sizeof(*hints));
+	sock->hint_count = 0;
+	if (count)
+		port->live->world.now_ns = live_clock(&port->live->world);
+	for (unsigned i = 0; i < count && !port->closed; i++)
+		nopal__endpoint_hint(port->endpoint, &hints[i]);
+}
+
 /* One batch; false: the socket is empty, or the endpoint was closed. */
 static bool live_batch(struct live_port *port)
 {
@@ -217,6 +232,8 @@ static bool live_batch(struct live_port *port)
 	size_t count = nopal__live_socket_gather(&port->sock, arrivals);
 	bool dry = port->sock.dry;
 
+	if (count == 0) /* the wake-up was for an error, or for nothing */
+		nopal__live_hints_gather(&port->sock);
 	live_take(port, arrivals, count);
 	return !dry && !port->closed;
 }
@@ -236,6 +253,8 @@ static void live_batches(struct live_port *port)
 		    nopal__world_next(&live->world) <= live->world.now_ns)
 			break;
 	}
+	if (!port->closed)
+		live_hints(port);
 	live_port_leave(port);
 }
 
@@ -247,11 +266,14 @@ static bool live_poll_port(struct live_port *port)
 	size_t count = nopal__live_socket_gather(&port->sock, arrivals);
 
 	if (count == 0 && port->sock.soft_errors == 0 &&
-	    port->sock.empty == 0 && port->sock.truncated == 0)
+	    port->sock.empty == 0 && port->sock.truncated == 0 &&
+	    port->sock.hint_count == 0)
 		return false;
 	port->live->turn = port->next;
 	live_port_enter(port);
 	live_take(port, arrivals, count);
+	if (!port->closed)
+		live_hints(port);
 	live_port_leave(port);
 	return true;
 }
@@ -375,14 +397,19 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 					    struct nopal_endpoint *endpoint,
 					    const struct nopal_train *train)
 {
-	struct live_port *port = nopal__endpoint_port(endpoint)->handle;
+	struct nopal_port *core = nopal__endpoint_port(endpoint);
+	struct live_port *port = core->handle;
 	enum nopal_transmitted result;
 
-	(void)world;
 	result = nopal__live_socket_send(&port->sock, train);
 	if (result == NOPAL_TRANSMITTED) /* the core counts the other results */
-		nopal__endpoint_port(endpoint)->counters.soft_errors +=
-			port->sock.soft_errors;
+		core->counters.soft_errors += port->sock.soft_errors;
+	if (result == NOPAL_UNSENT) {
+		core->send_error = port->sock.send_errno;
+		core->send_error_ns = world->now_ns;
+	}
+	if (port->sock.hint_count) /* not within the core */
+		event_active(port->readable, EV_READ, 0);
 	if (result == NOPAL_BUSY)
 		return live_busy(port);
 	port->refusals = 0;
@@ -431,24 +458,6 @@ static int live_port_events(struct live_port *port)
 	    event_add(port->readable, NULL))
 		return -ENOMEM;
 	return live_port_enter_list(port);
-}
-
-int nopal__live_port_refused(int error, const struct nopal_address *local,
-			     struct nopal_problems *problems)
-{
-	char text[NOPAL_ADDRESS_TEXT];
-	const char *fix = "give an address of this machine, or a wildcard one";
-
-	if (error == -EADDRINUSE)
-		fix = "another program has this port: take another, or port 0";
-	else if (error == -ENOPROTOOPT)
-		fix = "this kernel shares no port by a filter: take one loop";
-	else if (error == -EACCES)
-		fix = "ports below 1024 need root: take a higher one";
-	nopal_problems_add(problems, NULL, 0, fix,
-			   "cannot open UDP port %s: %s",
-			   nopal_address_format(local, text), strerror(-error));
-	return error;
 }
 
 static int live_port_socket(struct live_port *port)

@@ -5,6 +5,7 @@
  *   live.c          the world itself: libevent's events, wake-ups, budgets
  *   live_socket.c   one UDP socket: options, trains out, batches in
  *   live_inbox.c    batches that arrive at a socket
+ *   live_hints.c    what the network says of what left it
  *   live_pool.c     blocks that datagrams land in
  *   live_shard.c    one address for several worlds
  *   live_alarm.c    a wake-up of microseconds
@@ -16,7 +17,8 @@
  *   blocking.c      the blocking calls, on a loop in a thread of its own
  *
  * Only live.c, live_loop.c, live_carrier.c, live_relay.c and live_tun.c know
- * libevent; only live_socket.c, live_shard.c and live_inbox.c call the socket.
+ * libevent; only live_socket.c, live_shard.c, live_inbox.c and live_hints.c call the
+ * socket.
  */
 #ifndef NOPAL_LIVE_H
 #define NOPAL_LIVE_H
@@ -62,6 +64,7 @@ enum {
 	LIVE_BATCH_RECEIVES =
 		64, /* system calls, or slots of one, for a batch */
 	LIVE_TEXT_BYTES = 160,
+	LIVE_HINTS = 8, /* of the network, until the core hears them */
 };
 
 struct live_inbox;
@@ -84,9 +87,15 @@ struct live_socket {
 	bool dry;		   /* the last gathering emptied the socket */
 	bool no_memory;		   /* the last NOPAL_BUSY was ENOBUFS */
 	uint32_t soft_errors;	   /* of the last transmit */
+	int send_errno;		   /* of the last soft error in sending */
+	unsigned hint_count;
+	struct nopal_hint hints[LIVE_HINTS];
 	char text[LIVE_TEXT_BYTES];
 };
 
+void nopal__live_hints_hear(int fd, int family);
+/* Reads what there is; true: a call that failed may have failed by that alone. */
+bool nopal__live_hints_gather(struct live_socket *sock);
 int nopal__live_inbox_init(struct live_socket *sock);
 void nopal__live_inbox_fini(struct live_socket *sock);
 /* A bound socket; sets *ret_local.  `shared`: others may join its port.

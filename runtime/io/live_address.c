@@ -239,3 +239,21 @@ int nopal_address_parse(const char *text, struct nopal_address *ret_address,
 	*ret_address = address;
 	return 0;
 }
+
+int nopal__live_port_refused(int error, const struct nopal_address *local,
+			     struct nopal_problems *problems)
+{
+	char text[NOPAL_ADDRESS_TEXT];
+	const char *fix = "give an address of this machine, or a wildcard one";
+
+	if (error == -EADDRINUSE)
+		fix = "another program has this port: take another, or port 0";
+	else if (error == -ENOPROTOOPT)
+		fix = "this kernel shares no port by a filter: take one loop";
+	else if (error == -EACCES)
+		fix = "ports below 1024 need root: take a higher one";
+	nopal_problems_add(problems, NULL, 0, fix,
+			   "cannot open UDP port %s: %s",
+			   nopal_address_format(local, text), strerror(-error));
+	return error;
+}

@@ -334,15 +334,11 @@ static size_t inbox_gather_one(struct live_socket *sock,
 	return count;
 }
 
-size_t nopal__live_socket_gather(struct live_socket *sock,
-				 struct nopal_arrival *arrivals)
+static size_t inbox_gather(struct live_socket *sock,
+			   struct nopal_arrival *arrivals)
 {
 	struct live_inbox *inbox = sock->inbox;
 
-	sock->truncated = 0;
-	sock->empty = 0;
-	sock->soft_errors = 0;
-	sock->dry = false;
 	if (inbox->small && inbox->expect == 1)
 		return inbox_gather_one(sock, arrivals);
 	if (inbox->small && !inbox->slots)
@@ -351,6 +347,21 @@ size_t nopal__live_socket_gather(struct live_socket *sock,
 	if (inbox->small && inbox->slots)
 		return inbox_gather_small(sock, arrivals);
 	return inbox_gather_in_place(sock, arrivals, LIVE_BATCH_RECEIVES);
+}
+
+size_t nopal__live_socket_gather(struct live_socket *sock,
+				 struct nopal_arrival *arrivals)
+{
+	size_t count;
+
+	sock->truncated = 0;
+	sock->empty = 0;
+	sock->soft_errors = 0;
+	sock->dry = false;
+	count = inbox_gather(sock, arrivals);
+	if (sock->soft_errors)
+		nopal__live_hints_gather(sock);
+	return count;
 }
 
 void nopal__live_socket_gave(struct live_socket *sock,

@@ -8,8 +8,8 @@
  * never sends a datagram twice.
  *
  * Errors are classed, never fatal: busy (EAGAIN, ENOBUFS), too big (EMSGSIZE),
- * and soft, which is all the rest: ICMP can be forged, and only the protocol's
- * own timers decide that a peer is gone.
+ * and soft, which is all the rest.  What came from the network is no error of the
+ * call (live_hints.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@ enum {
 		4 << 20, /* asked for; what was granted is read back */
 	SOCKET_RECEIVE_BYTES = 8 << 20,
 	SOCKET_LEAST_IPV6_MTU = 1280, /* RFC 8200, section 5 */
+	SOCKET_TRIES = 4, /* of a call that fails by what the network said */
 };
 
 /* ----------------------------------------------------------------- opening */
@@ -97,6 +98,7 @@ static void socket_tune(struct live_socket *sock)
 
 	socket_no_fragments(sock->fd, sock->family);
 	socket_hear_marks(sock->fd, sock->family);
+	nopal__live_hints_hear(sock->fd, sock->family);
 	sock->send_bytes = socket_buffer(sock->fd, SO_SNDBUFFORCE, SO_SNDBUF,
 					 SOCKET_SEND_BYTES);
 	sock->receive_bytes = socket_buffer(sock->fd, SO_RCVBUFFORCE, SO_RCVBUF,
@@ -278,11 +280,32 @@ static ssize_t socket_send_many(struct live_socket *sock,
 	return sendmsg(sock->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+static bool socket_is_busy(int error)
+{
+	return error == EAGAIN || error == EWOULDBLOCK || error == ENOBUFS ||
+	       error == ENOMEM;
+}
+
+/* Is a call that failed with errno worth another one? */
+static bool socket_again(struct live_socket *sock, unsigned *tries)
+{
+	int error = errno;
+
+	if (error == EINTR)
+		return true;
+	if (!socket_is_busy(error) && ++*tries < SOCKET_TRIES &&
+	    nopal__live_hints_gather(sock))
+		return true;
+	errno = error;
+	return false;
+}
+
 static int socket_send_train(struct live_socket *sock,
 			     const struct nopal_train *train)
 {
 	union live_sockaddr to;
 	socklen_t length = nopal__live_address_to(train->to, sock->family, &to);
+	unsigned tries = 0;
 	ssize_t sent;
 
 	do {
@@ -290,7 +313,7 @@ static int socket_send_train(struct live_socket *sock,
 				       socket_casts(sock, train->to)
 			       ? socket_send_many(sock, train, &to, length)
 			       : socket_send_one(sock, train, &to, length);
-	} while (sent < 0 && errno == EINTR);
+	} while (sent < 0 && socket_again(sock, &tries));
 	return sent < 0 ? errno : 0;
 }
 
@@ -299,14 +322,14 @@ static enum nopal_transmitted socket_class(struct live_socket *sock, int error)
 {
 	if (error == 0)
 		return NOPAL_TRANSMITTED;
-	if (error == EAGAIN || error == EWOULDBLOCK || error == ENOBUFS ||
-	    error == ENOMEM) {
+	if (socket_is_busy(error)) {
 		sock->no_memory = error == ENOBUFS || error == ENOMEM;
 		return NOPAL_BUSY;
 	}
 	if (error == EMSGSIZE)
 		return NOPAL_TOO_BIG;
 	sock->soft_errors++;
+	sock->send_errno = error;
 	return NOPAL_UNSENT;
 }
 
@@ -324,7 +347,7 @@ struct socket_each {
 static int socket_send_some(struct live_socket *sock, struct socket_each *each,
 			    const struct nopal_train *train, uint32_t from)
 {
-	unsigned count = 0;
+	unsigned count = 0, tries = 0;
 	int sent;
 
 	for (uint32_t at = from;
@@ -348,7 +371,7 @@ static int socket_send_some(struct live_socket *sock, struct socket_each *each,
 	do {
 		sent = sendmmsg(sock->fd, each->headers, count,
 				MSG_DONTWAIT | MSG_NOSIGNAL);
-	} while (sent < 0 && errno == EINTR);
+	} while (sent < 0 && socket_again(sock, &tries));
 	return sent < 0 ? -errno : sent;
 }
 

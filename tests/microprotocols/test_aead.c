@@ -15,6 +15,7 @@
 #include "aead.h"
 #include "capture.h"
 #include "nonces.h"
+#include "reset.h"
 
 #define PLAIN "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 static const char SEALED[] = PLAIN "aead {}\na_tap {}\n";
@@ -183,8 +184,13 @@ static void test_both_directions_have_other_keys(void **state)
 
 static bool takes(struct rig *rig, const uint8_t *offer, size_t length)
 {
-	struct nopal_reader reader = nopal_reader_over(offer, length);
+	uint8_t bytes[NOPAL_RESET_PROOF_BYTES + NOPAL__AEAD_PUBLIC_BYTES] = {
+		0
+	};
+	struct nopal_reader reader =
+		nopal_reader_over(bytes, NOPAL_RESET_PROOF_BYTES + length);
 
+	memcpy(bytes + NOPAL_RESET_PROOF_BYTES, offer, length);
 	return nopal_offers_read(rig->opener.session, &reader);
 }
 
@@ -278,7 +284,8 @@ static void test_an_abort_is_sealed_like_data(void **state)
 	nopal_session_abort(capture.rig.opener.session, "enough");
 	rig_run(&capture.rig, NOPAL_MILLISECOND);
 	assert_int_equal(capture.count, 1);
-	assert_int_equal(sent->length, 5 + AEAD_OVERHEAD_BYTES);
+	assert_int_equal(sent->length,
+			 5 + 1 + strlen("enough") + AEAD_OVERHEAD_BYTES);
 	for (size_t at = 0; at < sent->length; at++) {
 		sent->bytes[at] ^= 1;
 		capture_pass(&capture, 0);

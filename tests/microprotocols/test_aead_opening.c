@@ -328,10 +328,11 @@ static void test_who_only_passes_on_is_no_harm(void **state)
 	between_end(between);
 }
 
-/* First number (8) and public key (12) of the request: nothing gets through. */
+/* First number (8), proof of resets (12) and public key (28) of the request: nothing
+ * gets through. */
 static void test_a_changed_request_opens_for_nobody(void **state)
 {
-	static const size_t places[] = { 8, 11, 12, 43 };
+	static const size_t places[] = { 8, 11, 12, 27, 28, 59 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
@@ -342,7 +343,7 @@ static void test_a_changed_request_opens_for_nobody(void **state)
 		assert_int_equal(between->rig.acceptor.delivered, 0);
 		assert_int_equal(between->rig.opener.delivered, 0);
 		assert_int_equal(between->rig.acceptor.end, NOPAL_UNREACHABLE);
-		if (change_at >= 12)
+		if (change_at >= 28)
 			assert_int_equal(between->rig.opener.opened, 0);
 		between_end(between);
 	}
@@ -351,7 +352,7 @@ static void test_a_changed_request_opens_for_nobody(void **state)
 static void test_a_changed_answer_opens_nothing(void **state)
 {
 	(void)state;
-	for (change_at = 0; change_at < 48; change_at += 3) {
+	for (change_at = 0; change_at < 64; change_at += 3) {
 		struct between *between = between_new("key", changes_answer);
 
 		assert_int_equal(between->rig.opener.opened, 0);

@@ -86,12 +86,13 @@ static void test_a_link_that_reorders(void **state)
 
 	(void)state;
 	rig_open(&rig, UNORDERED, &options);
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < 50 && rig.opener.session; i++) {
 		rig_send(&rig, "x");
 		rig_run(&rig, NOPAL_MILLISECOND);
 	}
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.end, NOPAL_RUNTIME_LIMIT);
+	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
 	rig_close(&rig);
 }
 

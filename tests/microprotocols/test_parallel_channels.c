@@ -275,7 +275,7 @@ static void test_of_many_addresses_three_are_asked(void **state)
 		stranger_sends(port);
 	assert_int_equal(seen.challenges, 3);
 	/* and when these were silent for long enough, three others */
-	rig_run(&rig, NOPAL_PATH_SILENCE_NS);
+	rig_pass(&rig, NOPAL_PATH_SILENCE_NS);
 	for (uint16_t port = 101; port <= 200; port++)
 		stranger_sends(port);
 	assert_int_equal(seen.challenges, 6);
@@ -365,7 +365,7 @@ static void test_the_right_one_opens_its_path_in_time(void **state)
 
 	watch(RELIABLE);
 	stranger_sends(7);
-	rig_run(&rig, NOPAL_PATH_SILENCE_NS);
+	rig_pass(&rig, NOPAL_PATH_SILENCE_NS);
 	respond(1, seen.proof);
 	assert_int_equal(paths(), 1);
 	rig_close(&rig);
@@ -383,7 +383,7 @@ static void test_a_number_is_given_again_closed(void **state)
 	assert_int_equal(paths(), 4);
 	stranger_sends(4);
 	assert_int_equal(paths(), 4);
-	rig_run(&rig, NOPAL_PATH_SILENCE_NS);
+	rig_pass(&rig, NOPAL_PATH_SILENCE_NS);
 	stranger_sends(4);
 	assert_int_equal(paths(), 3);
 	assert_int_equal(seen.challenges, 4);

@@ -68,8 +68,7 @@ static void test_it_breaks_at_both_ends(void **state)
 	nopal_session_abort(rig.opener.session, "enough");
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.end, NOPAL_ABORTED);
-	assert_string_equal(rig.acceptor.end_text,
-			    "the peer aborted the stream");
+	assert_string_equal(rig.acceptor.end_text, "the peer aborted: enough");
 	rig_close(&rig);
 }
 
@@ -80,7 +79,7 @@ static void test_the_peer_may_break_it_too(void **state)
 	nopal_session_abort(rig.acceptor.session, "enough");
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_ABORTED);
-	assert_string_equal(rig.opener.end_text, "the peer aborted the stream");
+	assert_string_equal(rig.opener.end_text, "the peer aborted: enough");
 	rig_close(&rig);
 }
 

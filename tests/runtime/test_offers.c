@@ -11,7 +11,8 @@
 
 #include "rig.h"
 
-enum { REQUEST_TAIL = 3 + 5, ANSWER_HEAD = 8 + 4 + 4 };
+/* Before the offers of parts is the proof of resets. */
+enum { REQUEST_TAIL = 3 + 5, PROOF = 16, ANSWER_HEAD = 8 + 4 + 4 + PROOF };
 
 /* What each side got, by opener (1) or not (0). */
 static struct seen {
@@ -168,7 +169,7 @@ static void test_what_is_not_taken_opens_nothing(void **state)
 	assert_int_equal(rig.acceptor.end, NOPAL_REFUSED);
 	assert_int_equal(rig.acceptor.opened, 0);
 	assert_int_equal(rig.opener.opened, 0);
-	assert_int_equal(rig.opener.end, NOPAL_UNREACHABLE);
+	assert_int_equal(rig.opener.end, NOPAL_REFUSED);
 	assert_int_equal(seen[0].agreements, 0);
 	rig_close(&rig);
 }
@@ -190,7 +191,7 @@ static void test_what_is_not_agreed_on_opens_nothing(void **state)
 	rig_close(&rig);
 }
 
-static void test_who_offers_nothing_costs_nothing(void **state)
+static void test_who_offers_nothing_proves_its_resets(void **state)
 {
 	struct rig rig;
 
@@ -198,7 +199,7 @@ static void test_who_offers_nothing_costs_nothing(void **state)
 	rig_open(&rig,
 		 "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n",
 		 NULL);
-	assert_int_equal(nopal_offers_bytes(rig.opener.session), 0);
+	assert_int_equal(nopal_offers_bytes(rig.opener.session), PROOF);
 	assert_int_equal(rig.opener.opened, 1);
 	rig_close(&rig);
 }
@@ -212,8 +213,8 @@ int main(void)
 				       setup),
 		cmocka_unit_test_setup(test_what_is_not_agreed_on_opens_nothing,
 				       setup),
-		cmocka_unit_test_setup(test_who_offers_nothing_costs_nothing,
-				       setup),
+		cmocka_unit_test_setup(
+			test_who_offers_nothing_proves_its_resets, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,7 +242,8 @@ static void test_a_request_byte_by_byte(void **state)
 	assert_true(check ==
 		    nopal__siphash(key, reader.at, nopal_read_left(&reader)));
 	assert_memory_equal(reader.at, text, strlen(text) + 1);
-	assert_true(handshake_read_connect(reader, 0, &said, &known));
+	assert_true(handshake_read_connect(reader, NOPAL_RESET_PROOF_BYTES,
+					   &said, &known));
 	assert_true(said.nonce == meet_circuit(0)->connect.nonce);
 	assert_int_equal(said.initial, meet_shared(0, "initial_local"));
 	assert_int_equal(said.cookie_given, 0);

@@ -245,7 +245,7 @@ static void on_refused(struct nopal_session *session, int code,
 		       const char *text, void *user)
 {
 	(void)session, (void)text, (void)user;
-	refused += code == NOPAL_ABORTED;
+	refused += code == NOPAL_RESOURCE;
 }
 
 /* Whose messages are dropped is told. */

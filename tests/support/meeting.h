@@ -19,7 +19,7 @@
 
 #include "microprotocol.h"
 #include "nopal.h"
-#include "session.h"
+#include "reset.h"
 #include "virtual_circuit.h"
 
 enum { MEET_PORT = 7000, MEET_TEXT = 1400, MEET_TAPPED = 64 };
@@ -285,6 +285,7 @@ static inline void meet_forge(int to, const struct nopal_address *from,
 		.cookie = forged->cookie,
 	};
 	const char *text = nopal_plan_canonical(meet.side[to].plan);
+	const uint8_t offers[NOPAL_RESET_PROOF_BYTES] = { 0 };
 	uint8_t bytes[1500];
 	struct nopal_writer writer = nopal_writer_over(bytes, forged->length);
 	uint8_t *check = bytes + 13, *body = check + NOPAL_CHECK_BYTES;
@@ -295,7 +296,8 @@ static inline void meet_forge(int to, const struct nopal_address *from,
 	nopal_write(&writer, forged->id, NOPAL_ID_BYTES);
 	nopal_write(&writer, forged->fingerprint, NOPAL_FINGERPRINT_BYTES);
 	nopal_write(&writer, 0, NOPAL_CHECK_BYTES);
-	handshake_write_known(&writer, text, 0, &connect);
+	handshake_write_known(&writer, text, sizeof(offers), &connect);
+	nopal_write_bytes(&writer, offers, sizeof(offers));
 	handshake_write_proof(&writer, &connect);
 	nopal_write(&again,
 		    nopal__siphash(key, body, (size_t)(writer.at - body)),
