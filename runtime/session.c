@@ -502,6 +502,8 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 	if (bottom->awake)
 		bottom->awake->end_text = nopal__doubt_text(
 			bottom, bottom->end, bottom->end == end ? text : words);
+	if (bottom->end == end && bottom->awake && bottom->awake->end_text)
+		text = bottom->awake->end_text;
 	for (core = bottom; core; core = nopal__over(core))
 		core->life = NOPAL_LIFE_ENDED;
 	if (bottom->is_group)

@@ -17,7 +17,7 @@ enum {
 	FETCH_ABORTS_MOST = 3,
 };
 #define FETCH_AGAIN_NS (1 * NOPAL_SECOND)
-#define FETCH_PING_NS  (5 * NOPAL_SECOND) /* of silence */
+#define FETCH_PING_NS  NOPAL_SECOND /* of silence */
 #define FETCH_CLOSE_NS                                                         \
 	(300 * NOPAL_MILLISECOND) /* what is under way is for nobody */
 

@@ -15,6 +15,7 @@
 #include "microprotocol.h"
 #include "recv_loops.h"
 #include "recv_where.h"
+#include "reset_key.h"
 #include "transfer.h"
 
 enum {
@@ -53,6 +54,16 @@ static bool recv_folder(const struct tool_call *call,
 		return true;
 	recv_say_folder(path);
 	return false;
+}
+
+/* Where a folder was given for what is received. */
+static bool recv_key(const struct tool_call *call, struct recv_group *group)
+{
+	const char *path = tool_value(call, "output");
+
+	group->keeps_key = path != NULL;
+	return !path ||
+	       reset_key_keep(group->folder.fd, path, group->reset_key);
 }
 
 /* A trace is of one loop. */
@@ -188,7 +199,7 @@ static enum tool_exit recv_run(const struct tool_call *call)
 		      tool_value(call, "jsonl") != NULL);
 	if (transfer_plan_fits(group.plan) &&
 	    (!meet || meet_fits(group.plan)) &&
-	    recv_folder(call, &group.folder))
+	    recv_folder(call, &group.folder) && recv_key(call, &group))
 		exit = recv_into(call, &group, loops, limits);
 	if (group.folder.fd >= 0)
 		close(group.folder.fd);

@@ -41,6 +41,7 @@ struct incoming {
 	struct loop_event *step, *job;
 	uint64_t claimed; /* of its address, for the part */
 	int64_t heard_ns, saved_ns, answered_ns;
+	struct hush hush;
 	unsigned files_good, files_bad;
 	char error[TRANSFER_TEXT_ROOM];
 };

@@ -11,8 +11,6 @@
 #include "microprotocol.h"
 #include "recv_loops.h"
 
-#define RECV_PING_NS (5 * NOPAL_SECOND)
-
 static void loops_call(const struct receiver *receiver)
 {
 	uint64_t one = 1;
@@ -74,7 +72,7 @@ static void loops_on_ping(void *user)
 	struct receiver *receiver = user;
 
 	recv_session_ping(receiver);
-	loop_event_start(receiver->ping, RECV_PING_NS);
+	loop_event_start(receiver->ping, HUSH_LOOK_NS);
 }
 
 static void loops_on_interrupt(void *user)
@@ -111,6 +109,9 @@ static bool loops_open_one(struct receiver *receiver,
 	receiver->endpoint = loops_endpoint(receiver, local, problems);
 	if (!receiver->endpoint)
 		return false;
+	if (receiver->group->keeps_key)
+		nopal_endpoint_set_reset_key(receiver->endpoint,
+					     receiver->group->reset_key);
 	receiver->ping = loop_event_new(receiver->loop, LOOP_TIMER, -1,
 					loops_on_ping, receiver);
 	receiver->called =
@@ -118,7 +119,7 @@ static bool loops_open_one(struct receiver *receiver,
 			       receiver->called_fd, loops_on_called, receiver);
 	if (!receiver->ping || !receiver->called)
 		return false;
-	loop_event_start(receiver->ping, RECV_PING_NS);
+	loop_event_start(receiver->ping, HUSH_LOOK_NS);
 	loop_event_start(receiver->called, 0);
 	if (receiver->group->meets)
 		return recv_session_meet(receiver, receiver->group->meets);

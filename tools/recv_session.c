@@ -22,7 +22,7 @@
 #include "recv_incoming.h"
 #include "recv_loops.h"
 
-#define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence */
+#define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence, between files */
 #define RECV_SILENT_NS (2 * NOPAL_SECOND) /* then another may take its file */
 #define RECV_SAVE_NS   (250 * NOPAL_MILLISECOND)
 /* A part of which nothing came goes then: longer than a first message takes. */
@@ -549,10 +549,13 @@ void recv_session_ping(struct receiver *receiver)
 
 	for (struct incoming *at = receiver->incomings; at; at = next) {
 		next = at->next;
+		hush_look(&at->hush, at->out.session,
+			  &receiver->group->progress);
 		if (recv_grew_not(at, now_ns))
 			recv_result(at, RECV_GREW_NOT);
 		if (at->out.session && at->out.count == 0 &&
-		    now_ns - at->heard_ns >= RECV_PING_NS)
+		    now_ns - at->heard_ns >=
+			    (at->part ? HUSH_LOOK_NS : RECV_PING_NS))
 			transfer_say(&at->out, &note);
 	}
 }

@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "guests.h"
+#include "hush.h"
 #include "loop.h"
 #include "part.h"
 #include "progress.h"
@@ -23,6 +24,8 @@ struct receiver;
 struct recv_group {
 	struct nopal_plan *plan;
 	struct part_folder folder;
+	uint8_t reset_key[NOPAL_RESET_KEY_BYTES];
+	bool keeps_key;
 	struct progress progress;
 	struct guests_house house;   /* has a lock of its own */
 	struct nopal_shards *shards; /* NULL: there is one loop */

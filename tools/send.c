@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "feed.h"
+#include "hush.h"
 #include "loop.h"
 #include "meet.h"
 #include "microprotocol.h"
@@ -28,7 +29,6 @@
 enum { SEND_TEXT_ROOM = 4096 }; /* a diff of compositions is long */
 #define SEND_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)
 #define SEND_OFFER_FOR_NS   (60 * NOPAL_SECOND)
-#define SEND_PING_NS	    (5 * NOPAL_SECOND)
 
 enum send_state {
 	SEND_OPENING,
@@ -59,6 +59,7 @@ struct sender {
 	struct feed feed;
 	uint64_t check_to, check_hash;
 	int64_t offered_ns, heard_ns;
+	struct hush hush;
 	struct loop_event *step, *paced, *again, *ping;
 };
 
@@ -399,6 +400,7 @@ static void send_on_ping(void *user)
 	struct transfer_note note = { .type = TRANSFER_PING };
 	struct sender *sender = user;
 
+	hush_look(&sender->hush, sender->out.session, &sender->progress);
 	sender->alone =
 		sender->out.session && sender->state == SEND_OFFERED &&
 		transfer_is_alone(sender->out.session, sender->plan,
@@ -409,10 +411,10 @@ static void send_on_ping(void *user)
 	}
 	if (sender->out.session && sender->state != SEND_OPENING &&
 	    sender->state != SEND_SENDING &&
-	    send_now(sender) - sender->heard_ns >= SEND_PING_NS &&
+	    send_now(sender) - sender->heard_ns >= HUSH_LOOK_NS &&
 	    sender->out.count == 0)
 		transfer_say(&sender->out, &note);
-	loop_event_start(sender->ping, SEND_PING_NS);
+	loop_event_start(sender->ping, HUSH_LOOK_NS);
 }
 
 /* --------------------------------------------------------------------- running */
@@ -460,7 +462,7 @@ static enum tool_exit send_open(struct sender *sender,
 	if (sender->over)
 		return sender->exit;
 	sender->out.session = session;
-	loop_event_start(sender->ping, SEND_PING_NS);
+	loop_event_start(sender->ping, HUSH_LOOK_NS);
 	loop_run(sender->loop);
 	return sender->exit;
 }

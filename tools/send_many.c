@@ -16,7 +16,7 @@ enum {
 	SEND_AHEAD_CHUNKS = 2, /* for each receiver */
 };
 #define SEND_TICK_NS (200 * NOPAL_MILLISECOND)
-#define SEND_PING_NS (5 * NOPAL_SECOND)
+#define SEND_PING_NS NOPAL_SECOND /* of silence */
 
 /* ------------------------------------------------------------------- the rule */
 

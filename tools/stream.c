@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hush.h"
 #include "meet.h"
 #include "microprotocol.h"
 #include "recv_where.h"
@@ -30,6 +31,7 @@ struct stream {
 	struct stream_out *out;
 	struct stream_report report;
 	struct loop_event *tick;
+	struct hush hush;
 	int64_t interval_ns, idle_ns, heard_ns;
 	size_t size;
 	struct meet meet;
@@ -172,6 +174,7 @@ static void stream_on_tick(void *user)
 				stream_out_dropped(stream->out);
 		stream_report_line(&stream->report, stream->session, now_ns);
 	}
+	hush_look(&stream->hush, stream->session, NULL);
 	loop_event_start(stream->tick, stream->interval_ns);
 	if (stream->session && stream->report.begun && stream->idle_ns > 0 &&
 	    now_ns - stream->heard_ns > stream->idle_ns)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reset_key.h -- the reset key of a receiver, kept beside its parts: one that was
+ * started again ends the sessions of the one before within a round trip.
+ *
+ *   .nopal-reset-key   NOPAL_RESET_KEY_BYTES random bytes, its owner's alone
+ */
+#ifndef NOPAL_RESET_KEY_H
+#define NOPAL_RESET_KEY_H
+
+#include "nopal.h"
+
+#define RESET_KEY_NAME ".nopal-reset-key"
+
+/* Reads it, or makes it where there is none; whole, or not at all.  False: it was
+ * said why: others could read or write it, it has another length, the disk refused. */
+bool reset_key_keep(int folder, const char *path,
+		    uint8_t ret_key[NOPAL_RESET_KEY_BYTES]);
+
+#endif
