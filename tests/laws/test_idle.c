@@ -23,7 +23,7 @@ enum {
 	PORT = 1000,
 	CHUNK_BYTES = 8,    /* what the C library adds to each */
 	MINIMAL_MOST = 350, /* bytes of one end of a session */
-	BULK_MOST = 600,
+	BULK_MOST = 650,
 	AUDIO_MOST = 700,
 	STREAM_MOST = 1600, /* with a flow of its own */
 	MEMBER_MOST = 760,  /* of the group, for one destination */
