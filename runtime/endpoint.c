@@ -295,6 +295,7 @@ static void arrival_receive(struct nopal_endpoint *endpoint,
 	home->arrived_ecn = arrival->ecn;
 	home->arrived_at = endpoint;
 	home->arrived_from = &arrival->from;
+	home->arrived_of = NULL;
 	do {
 		uint32_t left = arrival->length - at;
 

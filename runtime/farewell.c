@@ -151,7 +151,8 @@ void nopal__farewell_receive(struct nopal_core *bottom,
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	char text[NOPAL_FAILURE_TEXT];
 	struct nopal_failure failure;
-	bool good = nopal_failure_read(&reader, &failure, text);
+	bool good = nopal_path_is_open(&bottom->session, segment->path) &&
+		    nopal_failure_read(&reader, &failure, text);
 
 	nopal__segment_free(bottom, segment);
 	if (good)

@@ -334,6 +334,19 @@ enum {
 	NOPAL_PATH_NONE = UINT8_MAX
 };
 #define NOPAL_PATH_SILENCE_NS (3 * NOPAL_SECOND)
+/* Role path_change: the peer is where this path leads, which was learnt, and no longer
+ * where the first one does: all leaves for there from now on.  `*ret_elsewhere`: its IP
+ * address is another one, not its port alone; the path limit is looked for anew.
+ * False: there is no such path, or it is none of the session's own endpoint. */
+bool nopal_path_move(struct nopal_session *session, unsigned path,
+		     bool *ret_elsewhere);
+/* A proof of who opened the session with the peer: a hash of the challenge under a key
+ * that both sides have from the opening, and who has not seen it has not.  Ours, and
+ * whether this is the peer's. */
+uint64_t nopal_session_proof(const struct nopal_session *session,
+			     uint64_t challenge);
+bool nopal_session_proves(const struct nopal_session *session,
+			  uint64_t challenge, uint64_t proof);
 bool nopal_path_is_open(const struct nopal_session *session, unsigned path);
 void nopal_path_open(struct nopal_session *session, unsigned path);
 

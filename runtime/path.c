@@ -12,7 +12,8 @@
  */
 #include <errno.h>
 
-#include "session.h"
+#include "demux.h"
+#include "path_cache.h"
 
 void nopal_path_limit_set(struct nopal_session *session,
 			  uint32_t datagram_bytes)
@@ -77,7 +78,10 @@ static struct nopal_paths *paths_of(struct nopal_core *bottom)
 		awake->paths =
 			nopal_alloc(&bottom->session, sizeof(*awake->paths));
 		if (awake->paths)
-			*awake->paths = (struct nopal_paths){ .open = 1 };
+			*awake->paths = (struct nopal_paths){
+				.open = 1,
+				.opened_with = bottom->peer,
+			};
 	}
 	return awake->paths;
 }
@@ -124,10 +128,10 @@ static unsigned path_enter(struct nopal_core *bottom,
 	return number;
 }
 
-uint8_t nopal__path_arrived(struct nopal_core *bottom)
+static uint8_t path_arrived(struct nopal_core *bottom,
+			    struct nopal_endpoint *at,
+			    const struct nopal_address *from)
 {
-	struct nopal_endpoint *at = bottom->endpoint->arrived_at;
-	const struct nopal_address *from = bottom->endpoint->arrived_from;
 	unsigned number;
 
 	if (!from || (at == bottom->endpoint &&
@@ -142,6 +146,20 @@ uint8_t nopal__path_arrived(struct nopal_core *bottom)
 		return NOPAL_PATH_NONE;
 	bottom->awake->paths->path[number].heard_ns = bottom->now_ns;
 	return (uint8_t)number;
+}
+
+/* All of an arrival come by one path, but what a move puts between them. */
+uint8_t nopal__path_arrived(struct nopal_core *bottom)
+{
+	struct nopal_endpoint *endpoint = bottom->endpoint;
+
+	if (endpoint->arrived_of != bottom) {
+		endpoint->arrived_path =
+			path_arrived(bottom, endpoint->arrived_at,
+				     endpoint->arrived_from);
+		endpoint->arrived_of = bottom;
+	}
+	return endpoint->arrived_path;
 }
 
 static int path_give(struct nopal_core *bottom, struct nopal_endpoint *endpoint,
@@ -170,7 +188,7 @@ int nopal_session_add_path(struct nopal_session *session,
 	bool outermost;
 	int error = -EPIPE;
 
-	if (!bottom->layer->plan->many_paths)
+	if (!nopal_plan_provides(bottom->layer->plan, "parallel_paths"))
 		return -ENOTSUP;
 	if (endpoint != bottom->endpoint &&
 	    endpoint->door_of != bottom->endpoint)
@@ -198,6 +216,43 @@ void nopal__paths_forget(struct nopal_core *bottom,
 							     bottom->now_ns };
 			paths->open &= ~(1u << i);
 		}
+}
+
+static bool path_may_move(const struct nopal_core *bottom,
+			  const struct nopal_path *path)
+{
+	return path->endpoint == bottom->endpoint &&
+	       nopal_address_is_v4(&path->peer) ==
+		       nopal_address_is_v4(&bottom->peer);
+}
+
+/* The train was for the old address.  The old path keeps its number: what is late
+ * comes by it, and is not taken. */
+bool nopal_path_move(struct nopal_session *session, unsigned number,
+		     bool *ret_elsewhere)
+{
+	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	struct nopal_paths *paths = bottom->awake->paths;
+	struct nopal_path *path = paths ? &paths->path[number] : NULL;
+	struct nopal_address old = bottom->peer;
+
+	if (!path || number == 0 || number >= NOPAL_PATHS_MOST ||
+	    !path_may_move(bottom, path))
+		return false;
+	nopal__endpoint_flush(bottom->endpoint);
+	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
+		core->peer = path->peer;
+	path->peer = old;
+	path->heard_ns = bottom->now_ns;
+	bottom->endpoint->arrived_of = NULL;
+	nopal__demux_know_peer(bottom);
+	*ret_elsewhere =
+		memcmp(old.ip, bottom->peer.ip, sizeof(old.ip)) != 0;
+	if (*ret_elsewhere) {
+		nopal__path_record_release(bottom);
+		nopal__path_narrowed(bottom, 0);
+	}
+	return true;
 }
 
 bool nopal_path_is_open(const struct nopal_session *session, unsigned path)

@@ -254,7 +254,8 @@ static void seal_demux(struct nopal_plan *plan)
 	if (plan->demux != NOPAL_DEMUX_FOREIGN)
 		plan->head_bytes++;
 	plan->many_paths = plan->demux == NOPAL_DEMUX_ID &&
-			   bottom_provider(plan, "parallel_paths");
+			   (bottom_provider(plan, "parallel_paths") ||
+			    bottom_provider(plan, "path_change"));
 }
 
 /* Where many stand on one, or one on many. */

@@ -175,7 +175,7 @@ struct nopal_plan {
 	uint8_t format_code[NOPAL_FORMAT_KINDS]; /* wire codes of its kinds */
 	const struct nopal_part *admission;	 /* NULL: connectionless */
 	enum nopal_demux demux;
-	bool many_paths;     /* somebody has the role parallel_paths */
+	bool many_paths;     /* role parallel_paths, or path_change */
 	uint32_t head_bytes; /* before the fields: first byte, session id */
 	struct nopal_plan_field *fields; /* of a data datagram, for people */
 	uint32_t field_count;

@@ -85,14 +85,45 @@ static void proof_of(const uint64_t token[RESET_TOKEN_WORDS],
 		ret_proof[i] = word_under(token, RESET_OF_TOKEN, i);
 }
 
+/* As it was told, wherever the peer is now. */
+static void own_proof(const struct nopal_core *bottom,
+		      uint64_t ret_proof[RESET_TOKEN_WORDS])
+{
+	const struct nopal_paths *paths = bottom->awake->paths;
+	uint64_t token[RESET_TOKEN_WORDS];
+
+	token_make(bottom->endpoint,
+		   paths ? &paths->opened_with : &bottom->peer,
+		   bottom->local_id, token);
+	proof_of(token, ret_proof);
+}
+
+uint64_t nopal_session_proof(const struct nopal_session *session,
+			     uint64_t challenge)
+{
+	uint64_t key[RESET_TOKEN_WORDS];
+
+	own_proof(nopal__bottom(nopal__core(session)), key);
+	return nopal__siphash(key, &challenge, sizeof(challenge));
+}
+
+bool nopal_session_proves(const struct nopal_session *session,
+			  uint64_t challenge, uint64_t proof)
+{
+	const struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+
+	return (nopal__siphash(bottom->awake->reset_proof, &challenge,
+			       sizeof(challenge)) ^
+		proof) == 0;
+}
+
 /* ------------------------------------------------------------- in an opening */
 
 void nopal__proof_write(struct nopal_core *bottom, struct nopal_writer *writer)
 {
-	uint64_t token[RESET_TOKEN_WORDS], proof[RESET_TOKEN_WORDS];
+	uint64_t proof[RESET_TOKEN_WORDS];
 
-	token_make(bottom->endpoint, &bottom->peer, bottom->local_id, token);
-	proof_of(token, proof);
+	own_proof(bottom, proof);
 	for (unsigned i = 0; i < RESET_TOKEN_WORDS; i++)
 		nopal_write(writer, proof[i], sizeof(proof[i]));
 }

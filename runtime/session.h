@@ -94,6 +94,7 @@ struct nopal_path {
 };
 struct nopal_paths {
 	uint32_t open; /* a bit a path */
+	struct nopal_address opened_with; /* what the peer's address was */
 	struct nopal_path path[NOPAL_PATHS_MOST];
 };
 
@@ -288,6 +289,8 @@ struct nopal_endpoint {
 	uint8_t arrived_ecn;
 	struct nopal_endpoint *arrived_at;
 	const struct nopal_address *arrived_from; /* NULL: nothing does */
+	const struct nopal_core *arrived_of; /* whose path is `arrived_path` */
+	uint8_t arrived_path;
 	/* another address of the endpoint whose door it is */
 	struct nopal_endpoint *door_of, *doors, *next_door;
 	uint32_t channels; /* of sessions that hear one at this door */
