@@ -88,9 +88,9 @@ enum {
 	NOPAL_WHILE_SENDING = 1, /* noticed while data wait for an ack */
 	NOPAL_NOTICED = 3,	 /* noticed in silence, too */
 	/* opening: independent of each other */
-	NOPAL_AGREED = 1, /* the composition is the same */
-	NOPAL_PROVEN = 2, /* its address is its own */
-	NOPAL_KNOWN = 4,  /* it has the key that both had before */
+	NOPAL_AGREED = 1,     /* the composition is the same */
+	NOPAL_PROVEN = 2,     /* its address is its own */
+	NOPAL_KNOWN_PEER = 4, /* it has the key that both had before */
 	/* size */
 	NOPAL_ANY_SIZE = 1, /* more than one segment */
 	/* labels */
@@ -175,7 +175,7 @@ struct nopal_promise {
 #define NOPAL_NAMELESS_FORMAT                                                  \
 	{                                                                      \
 		NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_LOWERS,              \
-			NOPAL_PROVEN | NOPAL_KNOWN,                            \
+			NOPAL_PROVEN | NOPAL_KNOWN_PEER,                       \
 			.because = "the format has no place for the name of "  \
 				   "a composition"                             \
 	}

@@ -84,7 +84,7 @@ static const struct words death_words[] = {
 	{ 0, "never", "a silent peer is not noticed" },
 };
 static const struct words opening_words[] = {
-	{ NOPAL_AGREED | NOPAL_PROVEN | NOPAL_KNOWN, "known peer",
+	{ NOPAL_AGREED | NOPAL_PROVEN | NOPAL_KNOWN_PEER, "known peer",
 	  "before data flow, the peer has proved its address and its key, and "
 	  "that it composes alike" },
 	{ NOPAL_AGREED | NOPAL_PROVEN, "handshake",

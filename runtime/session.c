@@ -496,8 +496,9 @@ void nopal__session_end(struct nopal_core *core, enum nopal_end end,
 	    (bottom->meets && nopal__meeting_ends(bottom, end)))
 		return;
 	bottom->tells = bottom->lowest && end != NOPAL_ENDED_WELL;
-	bottom->end = end == NOPAL_ENDED_WELL ? nopal__closed_end(bottom, words)
-					      : end;
+	bottom->end = end;
+	if (end == NOPAL_ENDED_WELL)
+		bottom->end = nopal__closed_end(bottom, words);
 	half_open_end(bottom);
 	if (bottom->awake)
 		bottom->awake->end_text = nopal__doubt_text(

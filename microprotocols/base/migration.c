@@ -11,7 +11,7 @@
  *            padded.  Nothing but the answer is taken from an address that has not
  *            proved itself, so a session without keys is stolen by nobody who has
  *            not seen it open.
- * Needs:     connection.
+ * Needs:     network, connection.
  * Provides:  path_change (exclusive).
  * Excludes:  address_demux, parallel_paths.
  * Handles:   SEGMENT_FROM_NET.
@@ -37,7 +37,7 @@
 
 #include "microprotocol.h"
 
-enum { MIGRATION_ASK, MIGRATION_PROOF }; /* kinds */
+enum { MIGRATION_ASK, MIGRATION_PROOF };      /* kinds */
 enum { MIGRATION_SMOOTHED, MIGRATION_COUNT }; /* shared variables */
 enum { MIGRATION_BYTES = 8 };		      /* of a question and of a proof */
 
@@ -196,18 +196,18 @@ const struct nopal_microprotocol nopal_migration = {
 	.summary = "follow a peer whose address changes",
 	.provides =
 		(const struct nopal_role[]){ { "path_change", true }, { 0 } },
-	.needs = (const struct nopal_relation[]){ { "connection",
-						    "what proves the peer is "
-						    "said while a session "
-						    "opens" },
-						  { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "network", "addresses are those of datagrams" },
+			{ "connection", "the secret that proves the peer is "
+					"told while a session opens" },
+			{ 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
 			{ "address_demux", "where the address tells whose a "
 					   "datagram is, another "
 					   "address is another session" },
-			{ "parallel_paths",
-			  "it opens paths beside the first" },
+			{ "parallel_paths", "it opens paths beside the first" },
 			{ 0 } },
 	.shared =
 		(const struct nopal_shared[]){
