@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "config_tree.h"
-#include "config_values.h"
 #include "problems.h"
 #include "registry.h"
 #include "scan.h"
@@ -23,7 +22,6 @@ struct config_file {
 	struct nopal__reader *reader;
 	const char *name; /* kept by the config */
 	const struct nopal_scan *scan;
-	const struct nopal__values *values; /* by item */
 };
 
 static const char config_layer_word[] = "layer";
@@ -241,7 +239,7 @@ static void config_apply_key(const struct config_file *file, size_t index,
 
 	if (config_say_twice(file, index))
 		return;
-	value = nopal__one_value(file->reader, item->name, &file->values[index],
+	value = nopal__one_value(file->reader, item->name, &item->values,
 				 place);
 	if (value)
 		nopal__config_set_key(section, item->name, value, place);
@@ -256,7 +254,7 @@ static void config_apply_section(const struct config_file *file, size_t index,
 	struct nopal_config_section *section;
 	const char *name = item->name;
 
-	if (item->titled)
+	if (item->values.count)
 		nopal_problems_add(file->reader->problems, place.file,
 				   place.line, "remove the title",
 				   "`%s` takes no title; only layers have one",
@@ -286,7 +284,7 @@ static void config_apply_layer_keys(const struct config_file *file,
 		if (item->parent == (int)index && !item->section &&
 		    !config_say_twice(file, i))
 			nopal__config_layer_key(file->reader, layer, item->name,
-						&file->values[i],
+						&item->values,
 						config_place(file, i));
 	}
 }
@@ -298,8 +296,8 @@ static void config_apply_layer(const struct config_file *file, size_t index)
 	struct nopal_config_layer *layer;
 	const char *name = NOPAL_LAYER_DEFAULT;
 
-	if (file->values[index].count)
-		name = file->values[index].words[0];
+	if (scan->items[index].values.count)
+		name = scan->items[index].values.words[0];
 	else
 		nopal_problems_add(file->reader->problems, place.file,
 				   place.line, "write layer \"NAME\" { ... }",
@@ -380,7 +378,7 @@ static void config_apply_keys(const struct config_file *file)
 			continue;
 		if (config_may_repeat(item) || !config_say_twice(file, i))
 			nopal__config_top_key(file->reader, item->name,
-					      &file->values[i],
+					      &item->values,
 					      config_place(file, i));
 	}
 }
@@ -388,14 +386,13 @@ static void config_apply_keys(const struct config_file *file)
 static void config_load_plugins(const struct config_file *file)
 {
 	for (size_t i = 0; i < file->scan->count; i++) {
-		const struct nopal__values *values = &file->values[i];
 		const struct nopal_scan_item *item = &file->scan->items[i];
 
 		if (item->parent >= 0 || item->section ||
 		    !config_is(item, "plugin"))
 			continue;
-		for (size_t j = 0; j < values->count; j++)
-			nopal__plugin_load_at(values->words[j],
+		for (size_t j = 0; j < item->values.count; j++)
+			nopal__plugin_load_at(item->values.words[j],
 					      config_place(file, i),
 					      file->reader->problems);
 	}
@@ -454,7 +451,7 @@ static void config_extend(const struct config_file *file)
 		if (item->parent >= 0 || item->section ||
 		    !config_is(item, "extends") || config_earlier(file, i))
 			continue;
-		name = nopal__one_value(reader, item->name, &file->values[i],
+		name = nopal__one_value(reader, item->name, &item->values,
 					place);
 		path = name ? nopal__config_find(name, place, reader->problems)
 			    : NULL;
@@ -472,20 +469,16 @@ static void config_apply(struct nopal__reader *reader, const char *text,
 			 const char *name)
 {
 	struct nopal_scan scan;
-	struct nopal__values *values;
 	struct config_file file = { .reader = reader };
 
 	file.name = nopal__config_keep(reader->config, name);
 	nopal__scan(text, name, &scan, reader->problems);
-	values = nopal__values_read(&scan, name, reader->problems);
 	file.scan = &scan;
-	file.values = values;
 	config_load_plugins(&file);
 	config_extend(&file);
 	config_apply_keys(&file);
 	config_apply_sections(&file);
 	reader->config->place.file = file.name; /* the last is the outermost */
-	nopal__values_fini(values, scan.count);
 	nopal__scan_fini(&scan);
 }
 

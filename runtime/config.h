@@ -6,8 +6,7 @@
  * resolved, `without` and the `--set` overrides are applied, and plugins are
  * loaded.  compose.h makes a composition of it.
  *
- *   text --scan.c--> names and lines, text without comments
- *        --libconfuse--> values
+ *   text --scan.c--> statements: names, values, lines
  *        --config.c--> tree (base first, then what the config adds)
  */
 #ifndef NOPAL_CONFIG_H

@@ -94,7 +94,7 @@ static void set_say_no_section(struct nopal__reader *reader, const char *set,
 static void set_top_key(struct nopal__reader *reader, const char *set,
 			const struct set_parts *parts)
 {
-	const char *words[] = { parts->value };
+	char *words[] = { parts->value };
 	struct nopal__values values = { .words = words, .count = 1 };
 
 	if (strcmp(parts->key, "extends") == 0 ||

@@ -27,9 +27,8 @@ struct nopal__reader {
 
 /* The value of a key: one word, or the words of a list. */
 struct nopal__values {
-	const char **words;
+	char **words;
 	size_t count;
-	bool list;
 };
 
 /* ---------------------------------------------------------- config_file.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan.c -- the names and lines of a config text: see scan.h.
+ * scan.c -- the statements of a config text: see scan.h.
  *
  *   statement:  WORD = VALUE | WORD { statements } | WORD "title" { statements }
  *   VALUE:      WORD | "string" | 'string' | { VALUE, ... }
@@ -41,14 +41,7 @@ struct scanner {
 	struct scan_token token; /* the current one */
 	int layer, section;	 /* that are open; -1: none */
 	int unclosed; /* sections closed for the user: a later } is theirs */
-	int written_line; /* of the text that is made */
 };
-
-const char *nopal__scan_name(size_t index, char *name)
-{
-	snprintf(name, NOPAL_SCAN_NAME_ROOM, "n%zu", index);
-	return name;
-}
 
 /* --------------------------------------------------------------------- tokens */
 
@@ -117,17 +110,17 @@ static void scan_string(struct scanner *scanner)
 	scan_skip_line(scanner);
 }
 
-/* ${NAME} is an environment variable, with braces of its own. */
+/* ${NAME} is an environment variable, with braces of its own in one line. */
 static void scan_word(struct scanner *scanner)
 {
 	scanner->token.kind = SCAN_WORD;
 	while (*scanner->at && !strchr(" \t\r\f\n\"'#", *scanner->at) &&
 	       !strchr(scan_marks, *scanner->at)) {
-		const char *end = NULL;
+		const char *end = scanner->at;
 
-		if (strncmp(scanner->at, "${", strlen("${")) == 0)
-			end = strchr(scanner->at, '}');
-		scanner->at = end ? end + 1 : scanner->at + 1;
+		if (strncmp(end, "${", strlen("${")) == 0)
+			end += strcspn(end, "}\n");
+		scanner->at = *end == '}' ? end + 1 : scanner->at + 1;
 	}
 }
 
@@ -172,52 +165,47 @@ static char scan_peek(const struct scanner *scanner)
 	return *ahead.at && strchr(scan_marks, *ahead.at) ? *ahead.at : '\0';
 }
 
-/* -------------------------------------------------------------------- the text */
+/* ----------------------------------------------------------------------- items */
 
-/* Keeps the lines of the made text those of the config. */
-static void scan_write(struct scanner *scanner, int line, const char *start,
-		       size_t length)
-{
-	struct nopal_text *text = &scanner->scan->text;
-
-	for (; scanner->written_line < line; scanner->written_line++)
-		nopal__append_part(text, "\n", 1);
-	nopal__append_part(text, start, length);
-	nopal__append_part(text, " ", 1);
-	for (size_t i = 0; i < length; i++)
-		scanner->written_line += start[i] == '\n';
-}
-
-static void scan_write_token(struct scanner *scanner)
-{
-	const struct scan_token *token = &scanner->token;
-
-	scan_write(scanner, token->line, token->start, token->length);
-}
-
-static void scan_write_mark(struct scanner *scanner, const char *mark)
-{
-	scan_write(scanner, 0, mark, strlen(mark));
-}
-
-/* Writes "nK". */
 static struct nopal_scan_item *scan_add(struct scanner *scanner,
 					const struct scan_token *name)
 {
 	struct nopal_scan *scan = scanner->scan;
-	char made[NOPAL_SCAN_NAME_ROOM];
 	struct nopal_scan_item *item;
 
 	scan->items =
 		nopal__one_more(scan->items, scan->count, sizeof(*scan->items));
-	item = &scan->items[scan->count];
+	item = &scan->items[scan->count++];
 	item->name = nopal__copy_part(name->start, name->length);
 	item->line = name->line;
 	item->parent = scanner->section != scan_none ? scanner->section
 						     : scanner->layer;
-	nopal__scan_name(scan->count++, made);
-	scan_write(scanner, name->line, made, strlen(made));
 	return item;
+}
+
+static void scan_item_fini(struct nopal_scan_item *item)
+{
+	for (size_t i = 0; i < item->values.count; i++)
+		free(item->values.words[i]);
+	free(item->values.words);
+	free(item->name);
+}
+
+/* False: the token cannot be read, and a problem was added. */
+static bool scan_add_word(struct scanner *scanner, struct nopal_scan_item *item,
+			  const struct scan_token *token)
+{
+	struct nopal_place place = { scanner->file, token->line };
+	char *word = nopal__scan_read(token->start, token->length, place,
+				      scanner->problems);
+	struct nopal__values *values = &item->values;
+
+	if (!word)
+		return false;
+	values->words = nopal__one_more(values->words, values->count,
+					sizeof(*values->words));
+	values->words[values->count++] = word;
+	return true;
 }
 
 /* ------------------------------------------------------------------- sections */
@@ -248,7 +236,6 @@ static void scan_close_for_user(struct scanner *scanner, int *open,
 		return;
 	scan_say_unclosed(scanner, *open, before ? before->start : NULL,
 			  before ? (int)before->length : 0);
-	scan_write_mark(scanner, "}");
 	*open = scan_none;
 	if (before)
 		scanner->unclosed++;
@@ -269,10 +256,8 @@ static void scan_section(struct scanner *scanner, const struct scan_token *name,
 	index = (int)scanner->scan->count;
 	item = scan_add(scanner, name);
 	item->section = true;
-	item->titled = title != NULL;
 	if (title)
-		scan_write(scanner, title->line, title->start, title->length);
-	scan_write_mark(scanner, "{");
+		scan_add_word(scanner, item, title);
 	if (layer)
 		scanner->layer = index;
 	else
@@ -286,7 +271,6 @@ static void scan_close(struct scanner *scanner)
 						  : &scanner->layer;
 
 	if (*open != scan_none) {
-		scan_write_mark(scanner, "}");
 		*open = scan_none;
 	} else if (scanner->unclosed > 0) {
 		scanner->unclosed--;
@@ -313,11 +297,12 @@ static void scan_say_no_value(struct scanner *scanner,
 }
 
 /* The current token is the value.  25ms; is a habit from other languages. */
-static void scan_value(struct scanner *scanner)
+static bool scan_value(struct scanner *scanner, struct nopal_scan_item *item)
 {
 	struct scan_token *token = &scanner->token;
 	bool ended = token->kind == SCAN_WORD && token->length > 1 &&
 		     token->start[token->length - 1] == ';';
+	bool good;
 
 	if (ended) {
 		nopal_problems_add(scanner->problems, scanner->file,
@@ -327,8 +312,9 @@ static void scan_value(struct scanner *scanner)
 				   (int)token->length, token->start);
 		token->length--;
 	}
-	scan_write_token(scanner);
+	good = scan_add_word(scanner, item, token);
 	scan_next(scanner);
+	return good;
 }
 
 /* Between two values: false where the list ends, or was meant to. */
@@ -349,30 +335,27 @@ static bool scan_comma(struct scanner *scanner, const struct scan_token *name,
 }
 
 /* The current token is its {. */
-static void scan_list(struct scanner *scanner, const struct scan_token *name)
+static bool scan_list(struct scanner *scanner, const struct scan_token *name,
+		      struct nopal_scan_item *item)
 {
-	bool more = true, first = true;
+	bool more = true, good = true;
 
-	scan_write_mark(scanner, "{");
 	scan_next(scanner);
 	while (more && scan_is_value(scanner)) {
 		int line = scanner->token.line;
 
-		if (!first)
-			scan_write_mark(scanner, ",");
-		first = false;
-		scan_value(scanner);
+		good = scan_value(scanner, item) && good;
 		more = scan_comma(scanner, name, line);
 	}
-	scan_write_mark(scanner, "}");
 	if (scan_is(scanner, '}')) {
 		scan_next(scanner);
-		return;
+		return good;
 	}
 	nopal_problems_add(scanner->problems, scanner->file, name->line,
 			   "close the list with }",
 			   "the list of `%.*s` is not closed",
 			   (int)name->length, name->start);
+	return good;
 }
 
 /* The current token is = or the + of +=. */
@@ -380,6 +363,7 @@ static void scan_key(struct scanner *scanner, const struct scan_token *name)
 {
 	struct scan_token equals;
 	struct nopal_scan_item *item;
+	bool good;
 
 	if (scan_is(scanner, '+'))
 		scan_next(scanner);
@@ -395,12 +379,10 @@ static void scan_key(struct scanner *scanner, const struct scan_token *name)
 		return;
 	}
 	item = scan_add(scanner, name);
-	item->list = scan_is(scanner, '{');
-	scan_write_mark(scanner, "=");
-	if (item->list)
-		scan_list(scanner, name);
-	else
-		scan_value(scanner);
+	good = scan_is(scanner, '{') ? scan_list(scanner, name, item)
+				     : scan_value(scanner, item);
+	if (!good) /* it was complained about */
+		scan_item_fini(&scanner->scan->items[--scanner->scan->count]);
 }
 
 /* ----------------------------------------------------------------- statements */
@@ -482,7 +464,6 @@ void nopal__scan(const char *text, const char *file,
 		.scan = ret_scan,
 		.layer = scan_none,
 		.section = scan_none,
-		.written_line = 1,
 	};
 
 	*ret_scan = (struct nopal_scan){ 0 };
@@ -497,14 +478,12 @@ void nopal__scan(const char *text, const char *file,
 	}
 	scan_close_for_user(&scanner, &scanner.section, NULL);
 	scan_close_for_user(&scanner, &scanner.layer, NULL);
-	nopal__append_part(&ret_scan->text, "\n", 1);
 }
 
 void nopal__scan_fini(struct nopal_scan *scan)
 {
 	for (size_t i = 0; i < scan->count; i++)
-		free(scan->items[i].name);
+		scan_item_fini(&scan->items[i]);
 	free(scan->items);
-	free(scan->text.text);
 	*scan = (struct nopal_scan){ 0 };
 }

@@ -140,15 +140,48 @@ static void test_forms_of_values(void **state)
 	done(&reading);
 }
 
-static void test_environment(void **state)
+/* The value of this text as one writes it. */
+static void says(const char *written, const char *value)
 {
+	char text[256];
 	struct reading reading;
 
+	snprintf(text, sizeof(text), "resize { a = %s }", written);
+	reading = good(text);
+	assert_string_equal(value_of(section_at(&reading, 0), "a"), value);
+	done(&reading);
+}
+
+static void test_quotes(void **state)
+{
+	(void)state;
+	says("\"\"", "");
+	says("''", "");
+	says("\"a\\n\\t\\r\\a\\b\\e\\f\\v\\\\b\"", "a\n\t\r\a\b\033\f\v\\b");
+	says("\"\\101\\7\\x42\\x4a1\\xy\\y\"", "A\007BJ1xyy");
+	says("\"a\\\nb\nc\"", "ab\nc");
+	says("'it\\'s \\\\ \\n \"x\" a\\\nb'", "it's \\ \\n \"x\" ab");
+	bad("\ndescription = \"a\n\\999b\"", 3, "`\\999b` is no byte",
+	    "backslash");
+	bad("description = \"\\0\"", 1, "`\\0` is no byte", "\\\\");
+	bad("description = \"\\x00\"", 1, "no byte", "\\\\");
+	bad("description = \"\\777\"", 1, "no byte", "\\\\");
+	bad("description = \"\\1011\"", 1, "no byte", "\\\\");
+}
+
+static void test_environment(void **state)
+{
 	(void)state;
 	setenv("NOPAL_TEST_MTU", "1400B", 1);
-	reading = good("resize { mtu = ${NOPAL_TEST_MTU} }");
-	assert_string_equal(value_of(section_at(&reading, 0), "mtu"), "1400B");
-	done(&reading);
+	unsetenv("NOPAL_TEST_NONE");
+	says("${NOPAL_TEST_MTU}", "1400B");
+	says("a${NOPAL_TEST_MTU}b", "a1400Bb");
+	says("\"a ${NOPAL_TEST_MTU} $b {\"", "a 1400B $b {");
+	says("'${NOPAL_TEST_MTU}'", "${NOPAL_TEST_MTU}");
+	says("${NOPAL_TEST_NONE}", "");
+	says("${NOPAL_TEST_NONE:-9 x}", "9 x");
+	says("\"${NOPAL_TEST_MTU:-9}${NOPAL_TEST_NONE:-}\"", "1400B");
+	bad("description = ${NOPAL\n\nresize {}", 1, "cannot begin", "begin");
 }
 
 static void test_keys_beside_sections(void **state)
@@ -204,6 +237,7 @@ static void test_structure(void **state)
 {
 	(void)state;
 	bad("\nresize {\n\n", 2, "`resize` is not closed", "}");
+	bad("layer \"a\" {\nresize {\n}\n", 1, "`layer` is not closed", "}");
 	bad("resize {\ntransport_driver {}", 1,
 	    "not closed before `transport_driver`", "}");
 	bad("resize { transport_driver {} }", 1, "not closed before", "}");
@@ -523,6 +557,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_config),
 		cmocka_unit_test(test_forms_of_values),
+		cmocka_unit_test(test_quotes),
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_keys_beside_sections),
 		cmocka_unit_test(test_layers),
