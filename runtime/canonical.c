@@ -54,12 +54,11 @@ static void canonical_value(struct nopal_text *text,
 	bool word = parameter->unit == NOPAL_WORD ||
 		    parameter->unit == NOPAL_SWITCH ||
 		    parameter->unit == NOPAL_ADDRESS;
-	char *value = nopal__quantity_text(quantity,
-					   word ? parameter->unit : NOPAL_COUNT,
-					   parameter->choices);
 
-	nopal__append(text, " %s=%s", parameter->name, value);
-	free(value);
+	nopal__append(text, " %s=%s", parameter->name,
+		      nopal__quantity_text(text->arena, quantity,
+					   word ? parameter->unit : NOPAL_COUNT,
+					   parameter->choices));
 }
 
 static void canonical_member(struct nopal_text *text,
@@ -79,19 +78,20 @@ static void canonical_layer(struct nopal_text *text,
 			    const struct nopal_composed_layer *layer)
 {
 	const struct nopal_member **sorted =
-		nopal__zeroed(layer->count, sizeof(*sorted));
+		nopal__zeroed(layer->arena, layer->count, sizeof(*sorted));
 
+	if (!sorted)
+		return;
 	for (size_t i = 0; i < layer->count; i++)
 		sorted[i] = &layer->members[i];
 	qsort(sorted, layer->count, sizeof(*sorted), canonical_by_name);
 	for (size_t i = 0; i < layer->count; i++)
 		canonical_member(text, sorted[i]);
-	free(sorted);
 }
 
-char *nopal__canonical(const struct nopal_composition *composition)
+const char *nopal__canonical(const struct nopal_composition *composition)
 {
-	struct nopal_text text = { 0 };
+	struct nopal_text text = { .arena = &composition->config->arena };
 
 	for (size_t i = 0; i < composition->layer_count; i++) {
 		const struct nopal_composed_layer *layer =
@@ -104,7 +104,7 @@ char *nopal__canonical(const struct nopal_composition *composition)
 				nopal__multiplicity_words[layer->multiplicity]);
 		canonical_layer(&text, layer);
 	}
-	return text.text ? text.text : nopal__copy("");
+	return nopal__text(&text);
 }
 
 /* ------------------------------------------------------------------------ diff */
@@ -150,19 +150,19 @@ static bool canonical_same(const struct canonical_line *a,
 	       strncmp(a->text, b->text, a->length) == 0;
 }
 
-char *nopal_canonical_diff(const char *here, const char *there)
+static void canonical_differ(struct nopal_text *diff, const char *here,
+			     const char *there)
 {
-	struct nopal_text diff = { 0 };
 	struct canonical_line mine, theirs;
 	const char *rest = here;
 
 	while ((mine = canonical_next(&rest)).text) {
 		theirs = canonical_find(there, &mine);
 		if (!theirs.text)
-			nopal__append(&diff, "+ %.*s: only here\n",
+			nopal__append(diff, "+ %.*s: only here\n",
 				      (int)mine.length, mine.text);
 		else if (!canonical_same(&mine, &theirs))
-			nopal__append(&diff, "~ here %.*s, there %.*s\n",
+			nopal__append(diff, "~ here %.*s, there %.*s\n",
 				      (int)mine.length, mine.text,
 				      (int)theirs.length, theirs.text);
 	}
@@ -170,8 +170,20 @@ char *nopal_canonical_diff(const char *here, const char *there)
 	while ((theirs = canonical_next(&rest)).text) {
 		mine = canonical_find(here, &theirs);
 		if (!mine.text)
-			nopal__append(&diff, "- %.*s: only there\n",
+			nopal__append(diff, "- %.*s: only there\n",
 				      (int)theirs.length, theirs.text);
 	}
-	return diff.text ? diff.text : nopal__copy("");
+}
+
+char *nopal_canonical_diff(const char *here, const char *there)
+{
+	struct nopal_arena arena = { 0 };
+	struct nopal_text diff = { .arena = &arena };
+	char *copy = NULL;
+
+	canonical_differ(&diff, here, there);
+	if (!arena.failed)
+		copy = strdup(nopal__text(&diff));
+	nopal__arena_release(&arena);
+	return copy;
 }

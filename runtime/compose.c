@@ -8,7 +8,6 @@
  */
 #include "compose.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "composing.h"
@@ -19,13 +18,14 @@ struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
 				       const struct nopal_microprotocol *one,
 				       struct nopal_place place)
 {
-	struct nopal_member *member;
+	struct nopal_member whole = { .microprotocol = one, .place = place };
+	struct nopal_member *member = NULL;
 
-	layer->members = nopal__one_more(layer->members, layer->count,
-					 sizeof(*layer->members));
-	member = &layer->members[layer->count++];
-	member->microprotocol = one;
-	member->place = place;
+	if (nopal__parameters_room(layer->arena, &whole))
+		member = nopal__one_more(layer->arena, &layer->members,
+					 &layer->count, sizeof(*member));
+	if (member)
+		*member = whole;
 	return member;
 }
 
@@ -43,7 +43,9 @@ static void compose_members(struct nopal_composed_layer *layer,
 		if (!one)
 			continue;
 		member = nopal__member_add(layer, one, section->place);
-		nopal__parameters_read(member, section, problems);
+		if (member)
+			nopal__parameters_read(layer->arena, member, section,
+					       problems);
 	}
 }
 
@@ -57,7 +59,8 @@ static void compose_validate(const struct nopal_composed_layer *layer,
 			nopal__config_section(config,
 					      member->microprotocol->name);
 
-		nopal__parameters_validate(member, section, problems);
+		nopal__parameters_validate(layer->arena, member, section,
+					   problems);
 	}
 }
 
@@ -220,7 +223,8 @@ static void compose_layer(struct nopal_composed_layer *layer,
 {
 	struct nopal_config_layer *from = &config->layers[index];
 
-	layer->name = nopal__copy(from->name);
+	layer->arena = &config->arena;
+	layer->name = from->name;
 	layer->multiplicity = from->multiplicity;
 	layer->place = from->place;
 	layer->stands_on = compose_stands_on(config, index);
@@ -233,8 +237,8 @@ static void compose_layer(struct nopal_composed_layer *layer,
 	nopal__order_check(layer, problems);
 	compose_validate(layer, from, problems);
 	for (size_t i = 0; i < layer->count; i++)
-		nopal__spelling_warn(layer->members[i].microprotocol,
-				     layer->members[i].place, problems);
+		nopal__spelling_warn(layer->arena, &layer->members[i],
+				     problems);
 	if (problems->errors == config->errors_before)
 		nopal__usage_warn(layer, problems);
 }
@@ -250,19 +254,29 @@ static void compose_seal(struct nopal_composition *composition)
 	composition->fingerprint = nopal_hash_final(&hash);
 }
 
-struct nopal_composition *nopal__compose(struct nopal_config *config,
-					 struct nopal_problems *problems)
+/* NULL: the arena failed. */
+static struct nopal_composition *compose_new(struct nopal_config *config)
 {
-	struct nopal_composition *composition;
+	struct nopal_composition *composition =
+		nopal__zeroed(&config->arena, 1, sizeof(*composition));
+
+	if (!composition)
+		return NULL;
+	composition->config = config;
+	composition->layers = nopal__zeroed(&config->arena, config->layer_count,
+					    sizeof(*composition->layers));
+	if (!composition->layers)
+		return NULL;
+	composition->layer_count = config->layer_count;
+	return composition;
+}
+
+static void compose_layers(struct nopal_composition *composition,
+			   struct nopal_problems *problems)
+{
+	struct nopal_config *config = composition->config;
 	size_t parts = 0;
 
-	if (!config)
-		return NULL;
-	composition = nopal__zeroed(1, sizeof(*composition));
-	composition->config = config;
-	composition->layers = nopal__zeroed(config->layer_count,
-					    sizeof(*composition->layers));
-	composition->layer_count = config->layer_count;
 	for (size_t i = 0; i < config->layer_count; i++) {
 		compose_layer(&composition->layers[i], config, i, problems);
 		composition->layers[i].first_part = parts;
@@ -276,41 +290,30 @@ struct nopal_composition *nopal__compose(struct nopal_config *config,
 				   "the config names no microprotocol");
 	if (problems->errors == config->errors_before)
 		nopal__promise_check(composition, problems);
-	if (problems->errors == config->errors_before) {
+	if (problems->errors == config->errors_before)
 		compose_seal(composition);
+}
+
+struct nopal_composition *nopal__compose(struct nopal_config *config,
+					 struct nopal_problems *problems)
+{
+	struct nopal_composition *composition;
+
+	if (!config)
+		return NULL;
+	composition = compose_new(config);
+	if (composition)
+		compose_layers(composition, problems);
+	if (config->arena.failed)
+		nopal__problems_no_memory(problems);
+	if (problems->errors == config->errors_before)
 		return composition;
-	}
-	nopal__composition_free(composition);
+	nopal__config_free(config);
 	return NULL;
-}
-
-static void compose_member_fini(struct nopal_member *member)
-{
-	const struct nopal_parameter *table = member->microprotocol->parameters;
-
-	for (size_t i = 0; table && table[i].name; i++)
-		nopal__parameter_file_forget(&member->files[i]);
-	free(member->files);
-	free(member->parameters);
-	free(member->in_segments);
-}
-
-static void compose_layer_fini(struct nopal_composed_layer *layer)
-{
-	for (size_t i = 0; i < layer->count; i++)
-		compose_member_fini(&layer->members[i]);
-	free(layer->members);
-	free(layer->name);
 }
 
 void nopal__composition_free(struct nopal_composition *composition)
 {
-	if (!composition)
-		return;
-	for (size_t i = 0; i < composition->layer_count; i++)
-		compose_layer_fini(&composition->layers[i]);
-	free(composition->layers);
-	free(composition->canonical);
-	nopal__config_free(composition->config);
-	free(composition);
+	if (composition)
+		nopal__config_free(composition->config);
 }

@@ -17,9 +17,9 @@
 #include "config.h"
 #include "microprotocol.h"
 
-/* What a parameter of unit NOPAL_FILE names; erased when it is freed. */
+/* What a parameter of unit NOPAL_FILE names; erased when the arena ends. */
 struct nopal_file {
-	uint8_t *bytes; /* NULL: none */
+	const uint8_t *bytes; /* NULL: none */
 	size_t length;
 };
 
@@ -35,7 +35,8 @@ struct nopal_member {
 };
 
 struct nopal_composed_layer {
-	char *name;
+	struct nopal_arena *arena; /* the config's */
+	const char *name;
 	enum nopal_multiplicity multiplicity;
 	struct nopal_place place;
 	const char *stands_on; /* what its place gives: roles, joined by '|' */
@@ -46,11 +47,11 @@ struct nopal_composed_layer {
 };
 
 struct nopal_composition {
-	struct nopal_config
-		*config; /* owned: names, places, budget live here */
+	struct nopal_config *config; /* owned: its arena has all of this */
 	struct nopal_composed_layer *layers;
 	size_t layer_count;
-	char *canonical; /* all that peers must agree on, a line a microprotocol */
+	const char *
+		canonical; /* all that peers must agree on, a line a microprotocol */
 	uint64_t fingerprint; /* nopal_hash of `canonical` */
 };
 
@@ -91,8 +92,9 @@ extern uint64_t nopal__order_seed;
 /* The service of the layers of a composition, from the network up. */
 struct nopal_promise_walk {
 	const struct nopal_composition *composition;
-	const char
-		*names; /* properties of the messages, joined by '|', or NULL */
+	/* Properties of the messages, joined by '|', or NULL. */
+	const char *names;
+	bool any_names; /* rows act that are about any property: the worst case */
 	/* (optional) Sees each row that acts, before it does. */
 	void (*visit)(struct nopal_promise_walk *walk, size_t layer,
 		      size_t member, const struct nopal_promise *row);

@@ -11,12 +11,17 @@
 
 /* ----------------------------------------------------------- parameters.c */
 
+/* Memory for them, before there is a member; false: the arena failed. */
+bool nopal__parameters_room(struct nopal_arena *arena,
+			    struct nopal_member *member);
 /* Defaults, then the keys of `section` (NULL: none). */
-void nopal__parameters_read(struct nopal_member *member,
+void nopal__parameters_read(struct nopal_arena *arena,
+			    struct nopal_member *member,
 			    const struct nopal_config_section *section,
 			    struct nopal_problems *problems);
 /* The microprotocol's own cross-checks. */
-void nopal__parameters_validate(const struct nopal_member *member,
+void nopal__parameters_validate(struct nopal_arena *arena,
+				const struct nopal_member *member,
 				const struct nopal_config_section *section,
 				struct nopal_problems *problems);
 
@@ -24,11 +29,10 @@ void nopal__parameters_validate(const struct nopal_member *member,
 
 /* The file at `path`, which is beside the one that names it unless it begins with
  * a slash.  False: it was not read, and problems say why. */
-bool nopal__parameter_file_read(const char *path,
+bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
 				const struct nopal_config_key *key,
 				struct nopal_file *ret_file,
 				struct nopal_problems *problems);
-void nopal__parameter_file_forget(struct nopal_file *file);
 
 /* ------------------------------------------------------------ relations.c */
 
@@ -69,14 +73,13 @@ void nopal__order_check(const struct nopal_composed_layer *layer,
 
 /* Roles and names that a microprotocol speaks of (before, after, excludes, with,
  * without), and that nothing known has: a warning for each. */
-void nopal__spelling_warn(const struct nopal_microprotocol *one,
-			  struct nopal_place place,
+void nopal__spelling_warn(struct nopal_arena *arena,
+			  const struct nopal_member *member,
 			  struct nopal_problems *problems);
 
 /* ------------------------------------------------------------- canonical.c */
 
-/* Caller frees. */
-char *nopal__canonical(const struct nopal_composition *composition);
+const char *nopal__canonical(const struct nopal_composition *composition);
 
 /* --------------------------------------------------------- promise_check.c */
 
@@ -86,6 +89,7 @@ void nopal__promise_check(const struct nopal_composition *composition,
 
 /* --------------------------------------------------------------- compose.c */
 
+/* NULL: the arena failed. */
 struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
 				       const struct nopal_microprotocol *one,
 				       struct nopal_place place);

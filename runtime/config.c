@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,14 +28,6 @@ struct config_file {
 static const char config_layer_word[] = "layer";
 
 /* ------------------------------------------------------------------- the tree */
-
-const char *nopal__config_keep(struct nopal_config *config, const char *file)
-{
-	config->files = nopal__one_more(config->files, config->file_count,
-					sizeof(*config->files));
-	config->files[config->file_count] = nopal__copy(file);
-	return config->files[config->file_count++];
-}
 
 struct nopal_config_layer *nopal__config_layer(struct nopal_config *config,
 					       const char *name)
@@ -56,22 +49,11 @@ nopal__config_section(struct nopal_config_layer *layer, const char *name)
 	return NULL;
 }
 
-static void config_section_fini(struct nopal_config_section *section)
-{
-	for (size_t i = 0; i < section->key_count; i++) {
-		free(section->keys[i].name);
-		free(section->keys[i].value);
-	}
-	free(section->keys);
-	free(section->name);
-}
-
 void nopal__config_remove(struct nopal_config_layer *layer,
 			  struct nopal_config_section *section)
 {
 	size_t index = (size_t)(section - layer->sections);
 
-	config_section_fini(section);
 	layer->section_count--;
 	memmove(section, section + 1,
 		(layer->section_count - index) * sizeof(*section));
@@ -87,24 +69,21 @@ static struct nopal_config_key *config_key(struct nopal_config_section *section,
 	return NULL;
 }
 
-void nopal__config_set_key(struct nopal_config_section *section,
+void nopal__config_set_key(struct nopal_config *config,
+			   struct nopal_config_section *section,
 			   const char *name, const char *value,
 			   struct nopal_place place)
 {
 	struct nopal_config_key *key = config_key(section, name);
 
-	if (!key) {
-		section->keys =
-			nopal__one_more(section->keys, section->key_count,
-					sizeof(*section->keys));
-		key = &section->keys[section->key_count++];
-		key->name = nopal__copy(name);
-	}
-	free(key->value);
-	key->value = nopal__copy(value);
-	key->place = place;
+	if (!key)
+		key = nopal__one_more(&config->arena, &section->keys,
+				      &section->key_count, sizeof(*key));
+	if (key)
+		*key = (struct nopal_config_key){ name, value, place };
 }
 
+/* NULL: the arena failed. */
 static struct nopal_config_layer *config_layer_add(struct nopal_config *config,
 						   const char *name,
 						   struct nopal_place place)
@@ -113,16 +92,18 @@ static struct nopal_config_layer *config_layer_add(struct nopal_config *config,
 
 	if (layer)
 		return layer;
-	config->layers = nopal__one_more(config->layers, config->layer_count,
-					 sizeof(*config->layers));
-	layer = &config->layers[config->layer_count++];
-	layer->name = nopal__copy(name);
-	layer->place = place;
+	layer = nopal__one_more(&config->arena, &config->layers,
+				&config->layer_count, sizeof(*layer));
+	if (layer)
+		*layer = (struct nopal_config_layer){ .name = name,
+						      .place = place };
 	return layer;
 }
 
+/* NULL: the arena failed. */
 static struct nopal_config_section *
-config_section_add(struct nopal_config_layer *layer, const char *name,
+config_section_add(struct nopal_config *config,
+		   struct nopal_config_layer *layer, const char *name,
 		   struct nopal_place place)
 {
 	struct nopal_config_section *section =
@@ -130,11 +111,11 @@ config_section_add(struct nopal_config_layer *layer, const char *name,
 
 	if (section)
 		return section;
-	layer->sections = nopal__one_more(layer->sections, layer->section_count,
-					  sizeof(*layer->sections));
-	section = &layer->sections[layer->section_count++];
-	section->name = nopal__copy(name);
-	section->place = place;
+	section = nopal__one_more(&config->arena, &layer->sections,
+				  &layer->section_count, sizeof(*section));
+	if (section)
+		*section = (struct nopal_config_section){ .name = name,
+							  .place = place };
 	return section;
 }
 
@@ -142,20 +123,7 @@ void nopal__config_free(struct nopal_config *config)
 {
 	if (!config)
 		return;
-	for (size_t i = 0; i < config->layer_count; i++) {
-		struct nopal_config_layer *layer = &config->layers[i];
-
-		for (size_t j = 0; j < layer->section_count; j++)
-			config_section_fini(&layer->sections[j]);
-		free(layer->sections);
-		free(layer->name);
-	}
-	free(config->layers);
-	for (size_t i = 0; i < config->file_count; i++)
-		free(config->files[i]);
-	free(config->files);
-	free(config->name);
-	free(config->description);
+	nopal__arena_release(&config->arena);
 	free(config);
 }
 
@@ -214,18 +182,17 @@ static const char *config_say_no_microprotocol(const struct config_file *file,
 					       const char *name,
 					       struct nopal_place place)
 {
-	const char **names = nopal__registry_names();
-	const char *meant = nopal_nearest(name, names);
-	char *fix = nopal__suggestion(
-		name, names,
-		"see `nopal list microprotocols`; one in a shared object "
-		"needs plugin = {\"NAME\"}");
+	struct nopal__reader *reader = file->reader;
+	const char *const *names = nopal__registry_names(reader->arena);
 
-	nopal_problems_add(file->reader->problems, place.file, place.line, fix,
+	if (!names)
+		return NULL;
+	nopal_problems_add(reader->problems, place.file, place.line,
+			   "see `nopal list microprotocols`; one in a shared "
+			   "object needs plugin = {\"NAME\"}",
 			   "there is no microprotocol `%s`", name);
-	free(fix);
-	free(names);
-	return meant;
+	nopal__problems_suggest(reader->problems, name, names, NULL);
+	return nopal_nearest(name, names);
 }
 
 /* ------------------------------------------------------------------- sections */
@@ -242,7 +209,8 @@ static void config_apply_key(const struct config_file *file, size_t index,
 	value = nopal__one_value(file->reader, item->name, &item->values,
 				 place);
 	if (value)
-		nopal__config_set_key(section, item->name, value, place);
+		nopal__config_set_key(file->reader->config, section, item->name,
+				      value, place);
 }
 
 static void config_apply_section(const struct config_file *file, size_t index,
@@ -264,8 +232,8 @@ static void config_apply_section(const struct config_file *file, size_t index,
 	if (!name)
 		return;
 	config_say_twice(file, index);
-	section = config_section_add(layer, name, place);
-	for (size_t i = index + 1; i < scan->count; i++) {
+	section = config_section_add(file->reader->config, layer, name, place);
+	for (size_t i = index + 1; section && i < scan->count; i++) {
 		if (scan->items[i].parent == (int)index)
 			config_apply_key(file, i, section);
 	}
@@ -303,6 +271,8 @@ static void config_apply_layer(const struct config_file *file, size_t index)
 				   place.line, "write layer \"NAME\" { ... }",
 				   "the layer has no name");
 	layer = config_layer_add(file->reader->config, name, place);
+	if (!layer)
+		return;
 	if (layer->place.file == place.file && layer->place.line != place.line)
 		nopal_problems_add(file->reader->problems, place.file,
 				   place.line, "give it a name of its own",
@@ -347,7 +317,8 @@ static void config_apply_plain(const struct config_file *file, size_t index)
 				 [0]; /* so that it is checked somewhere */
 	else
 		layer = config_layer_add(config, NOPAL_LAYER_DEFAULT, whole);
-	config_apply_section(file, index, layer);
+	if (layer)
+		config_apply_section(file, index, layer);
 }
 
 static void config_apply_sections(const struct config_file *file)
@@ -392,9 +363,9 @@ static void config_load_plugins(const struct config_file *file)
 		    !config_is(item, "plugin"))
 			continue;
 		for (size_t j = 0; j < item->values.count; j++)
-			nopal__plugin_load_at(item->values.words[j],
-					      config_place(file, i),
-					      file->reader->problems);
+			nopal__plugin_load_at(
+				file->reader->arena, item->values.words[j],
+				config_place(file, i), file->reader->problems);
 	}
 }
 
@@ -406,7 +377,7 @@ static void config_read_file(struct nopal__reader *reader, const char *path,
 static bool config_is_cycle(const struct nopal__reader *reader,
 			    const char *real, struct nopal_place place)
 {
-	struct nopal_text way = { 0 };
+	struct nopal_text way = { .arena = reader->arena };
 	bool cycle = false;
 
 	for (size_t i = 0; i < reader->depth; i++) {
@@ -417,25 +388,22 @@ static bool config_is_cycle(const struct nopal__reader *reader,
 	if (cycle)
 		nopal_problems_add(reader->problems, place.file, place.line,
 				   "remove one `extends`",
-				   "the config extends itself: %s%s", way.text,
-				   real);
+				   "the config extends itself: %s%s",
+				   nopal__text(&way), real);
 	else if (reader->depth == NOPAL_EXTENDS_DEPTH)
 		nopal_problems_add(reader->problems, place.file, place.line,
 				   "extend an earlier one",
 				   "more than %d configs extend each other",
 				   NOPAL_EXTENDS_DEPTH);
-	free(way.text);
 	return cycle || reader->depth == NOPAL_EXTENDS_DEPTH;
 }
 
 /* What was said of the config that is extended need not hold of this one. */
 static void config_describe(struct nopal_config *config, const char *path)
 {
-	char *name = nopal__config_name(path);
-
-	free(config->description);
-	config->description = nopal__printed("derived from `%s`", name);
-	free(name);
+	config->description =
+		nopal__printed(&config->arena, "derived from `%s`",
+			       nopal__config_name(&config->arena, path));
 }
 
 static void config_extend(const struct config_file *file)
@@ -445,92 +413,107 @@ static void config_extend(const struct config_file *file)
 	for (size_t i = 0; i < file->scan->count; i++) {
 		const struct nopal_scan_item *item = &file->scan->items[i];
 		struct nopal_place place = config_place(file, i);
-		const char *name;
-		char *path;
+		const char *name, *path;
 
 		if (item->parent >= 0 || item->section ||
 		    !config_is(item, "extends") || config_earlier(file, i))
 			continue;
 		name = nopal__one_value(reader, item->name, &item->values,
 					place);
-		path = name ? nopal__config_find(name, place, reader->problems)
-			    : NULL;
+		path = name ? nopal__config_find(reader, name, place) : NULL;
 		if (path) {
 			config_read_file(reader, path, place);
 			config_describe(reader->config, path);
 		}
-		free(path);
 	}
 }
 
 /* --------------------------------------------------------------------- files */
 
+/* `name` is kept. */
 static void config_apply(struct nopal__reader *reader, const char *text,
 			 const char *name)
 {
 	struct nopal_scan scan;
-	struct config_file file = { .reader = reader };
+	struct config_file file = {
+		.reader = reader,
+		.name = name,
+		.scan = &scan,
+	};
 
-	file.name = nopal__config_keep(reader->config, name);
-	nopal__scan(text, name, &scan, reader->problems);
-	file.scan = &scan;
+	nopal__scan(reader->arena, text, name, &scan, reader->problems);
 	config_load_plugins(&file);
 	config_extend(&file);
 	config_apply_keys(&file);
 	config_apply_sections(&file);
-	reader->config->place.file = file.name; /* the last is the outermost */
-	nopal__scan_fini(&scan);
+	reader->config->place.file = name; /* the last is the outermost */
+	reader->config->file_count++;
 }
 
 static void config_read_file(struct nopal__reader *reader, const char *path,
 			     struct nopal_place place)
 {
-	char *real = realpath(path, NULL);
-	char *text = NULL;
+	char found[PATH_MAX];
+	const char *real = realpath(path, found), *text = NULL;
 
-	if (!real)
-		real = nopal__copy(path);
+	real = nopal__copy(reader->arena, real ? real : path);
 	if (!config_is_cycle(reader, real, place))
-		text = nopal__config_text(path, place, reader->problems);
+		text = nopal__config_text(reader, path, place);
 	if (text) {
 		reader->reading[reader->depth++] = real;
 		config_apply(reader, text, path);
 		reader->depth--;
 	}
-	free(text);
-	free(real);
 }
 
-static struct nopal_config *config_new(const struct nopal_problems *problems)
+/* False: no memory. */
+static bool config_begin(struct nopal__reader *reader,
+			 struct nopal_problems *problems)
 {
-	struct nopal_config *config = nopal__zeroed(1, sizeof(*config));
+	struct nopal_config *config = calloc(1, sizeof(*config));
 
+	*reader = (struct nopal__reader){ .problems = problems };
+	if (!config) {
+		nopal__problems_no_memory(problems);
+		return false;
+	}
 	config->errors_before = problems->errors;
-	return config;
+	reader->config = config;
+	reader->arena = &config->arena;
+	return true;
 }
 
+/* NULL: no file was read, or there was no memory. */
 static struct nopal_config *config_finish(struct nopal__reader *reader,
 					  const char *const *sets,
 					  const char *name)
 {
 	struct nopal_config *config = reader->config;
 
-	for (; sets && *sets; sets++)
-		nopal__config_override(reader, *sets);
-	config->name = nopal__config_name(name);
-	if (!config->description)
-		config->description = nopal__copy("");
-	return config;
+	if (config->file_count) {
+		for (; sets && *sets; sets++)
+			nopal__config_override(reader, *sets);
+		config->name = nopal__config_name(reader->arena, name);
+		if (!config->description)
+			config->description = "";
+	}
+	if (reader->arena->failed)
+		nopal__problems_no_memory(reader->problems);
+	if (config->file_count && !reader->arena->failed)
+		return config;
+	nopal__config_free(config);
+	return NULL;
 }
 
 struct nopal_config *nopal__config_parse(const char *text, const char *file,
 					 const char *const *sets,
 					 struct nopal_problems *problems)
 {
-	struct nopal__reader reader = { .problems = problems };
+	struct nopal__reader reader;
 
-	reader.config = config_new(problems);
-	config_apply(&reader, text, file);
+	if (!config_begin(&reader, problems))
+		return NULL;
+	config_apply(&reader, text, nopal__copy(reader.arena, file));
 	return config_finish(&reader, sets, file);
 }
 
@@ -538,21 +521,14 @@ struct nopal_config *nopal__config_load(const char *name_or_path,
 					const char *const *sets,
 					struct nopal_problems *problems)
 {
-	struct nopal__reader reader = { .problems = problems };
 	struct nopal_place nowhere = { 0 };
-	struct nopal_config *config = NULL;
-	char *path = nopal__config_find(name_or_path, nowhere, problems);
-	size_t files;
+	struct nopal__reader reader;
+	const char *path;
 
-	if (!path)
+	if (!config_begin(&reader, problems))
 		return NULL;
-	reader.config = config_new(problems);
-	config_read_file(&reader, path, nowhere);
-	files = reader.config->file_count;
-	if (files)
-		config = config_finish(&reader, sets, path);
-	else
-		nopal__config_free(reader.config);
-	free(path);
-	return config;
+	path = nopal__config_find(&reader, name_or_path, nowhere);
+	if (path)
+		config_read_file(&reader, path, nowhere);
+	return config_finish(&reader, sets, path ? path : name_or_path);
 }

@@ -12,6 +12,7 @@
 #ifndef NOPAL_CONFIG_H
 #define NOPAL_CONFIG_H
 
+#include "arena.h"
 #include "nopal.h"
 
 enum nopal_multiplicity {
@@ -30,19 +31,19 @@ struct nopal_place {
 };
 
 struct nopal_config_key {
-	char *name, *value;
+	const char *name, *value;
 	struct nopal_place place;
 };
 
 struct nopal_config_section {
-	char *name; /* of a microprotocol */
+	const char *name; /* of a microprotocol */
 	struct nopal_place place;
 	struct nopal_config_key *keys;
 	size_t key_count;
 };
 
 struct nopal_config_layer {
-	char *name; /* "session" where the config names no layer */
+	const char *name; /* "session" where the config names no layer */
 	enum nopal_multiplicity multiplicity;
 	struct nopal_place place;
 	struct nopal_config_section *sections; /* in the order of writing */
@@ -50,16 +51,16 @@ struct nopal_config_layer {
 };
 
 struct nopal_config {
-	char *name; /* of the file, without folder and ".conf" */
-	char *description;
+	struct nopal_arena arena; /* of all here, and of what is made of it */
+	const char *name;	  /* of the file, without folder and ".conf" */
+	const char *description;
 	struct nopal_place place;
 	bool requires_auto; /* add the default provider of a missing need */
 	struct nopal_budget budget;   /* 0: the default */
 	uint64_t message_limit_bytes; /* 0: the default */
 	struct nopal_config_layer *layers;
 	size_t layer_count;
-	char **files; /* every file that was read; places point here */
-	size_t file_count;
+	size_t file_count;    /* that were read */
 	size_t errors_before; /* in the problems, before it was read */
 };
 

@@ -8,6 +8,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,7 +44,7 @@ static size_t file_folder(const char *path)
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-char *nopal__config_name(const char *path)
+const char *nopal__config_name(struct nopal_arena *arena, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
@@ -51,13 +52,13 @@ char *nopal__config_name(const char *path)
 
 	if (file_has_suffix(base))
 		length -= strlen(NOPAL_CONFIG_SUFFIX);
-	return nopal__copy_part(base, length);
+	return nopal__copy_part(arena, base, length);
 }
 
-static char *file_folders(const char *beside)
+static const char *file_folders(struct nopal_arena *arena, const char *beside)
 {
 	const char *named = getenv("NOPAL_CONFIGS");
-	struct nopal_text folders = { 0 };
+	struct nopal_text folders = { .arena = arena };
 
 	if (file_folder(beside))
 		nopal__append(&folders, "%.*s:", (int)file_folder(beside),
@@ -67,137 +68,143 @@ static char *file_folders(const char *beside)
 	if (named && *named)
 		nopal__append(&folders, "%s:", named);
 	nopal__append(&folders, "%s:./configs", NOPAL_CONFIGS_DIR);
-	return folders.text;
+	return nopal__text(&folders);
 }
 
-static char *file_search(const char *name, const char *folders)
+static const char *file_search(struct nopal_arena *arena, const char *name,
+			       const char *folders)
 {
-	return nopal__search(folders, name,
+	return nopal__search(arena, folders, name,
 			     file_has_suffix(name) ? "" : NOPAL_CONFIG_SUFFIX,
 			     file_is_regular);
 }
 
-/* Names of the configs in these folders; each and the array are the caller's. */
-static char **file_names(const char *folders, size_t *ret_count)
+/* Names of the configs in these folders, NULL-ended; NULL: the arena failed. */
+static const char **file_names(struct nopal_arena *arena, const char *folders)
 {
-	char **names = NULL;
+	const char **names = NULL, **one;
 	size_t count = 0;
 
 	do {
 		const char *folder;
 		size_t length = nopal__next_word(&folders, ':', &folder);
-		char *path = nopal__copy_part(folder, length);
-		DIR *directory = opendir(path);
+		DIR *directory =
+			opendir(nopal__copy_part(arena, folder, length));
 		struct dirent *entry;
 
 		while (directory && (entry = readdir(directory)) != NULL) {
 			if (!file_has_suffix(entry->d_name))
 				continue;
-			names = nopal__one_more(names, count, sizeof(*names));
-			names[count++] = nopal__config_name(entry->d_name);
+			one = nopal__one_more(arena, &names, &count,
+					      sizeof(*one));
+			if (one)
+				*one = nopal__config_name(arena, entry->d_name);
 		}
 		if (directory)
 			closedir(directory);
-		free(path);
 	} while (folders);
-	names = nopal__one_more(names, count, sizeof(*names)); /* the NULL */
-	*ret_count = count;
-	return names;
+	one = nopal__one_more(arena, &names, &count, sizeof(*one));
+	return one ? names : NULL;
 }
 
-static void file_say_nowhere(const char *name, const char *folders,
-			     struct nopal_place place,
-			     struct nopal_problems *problems)
+static void file_say_nowhere(struct nopal__reader *reader, const char *name,
+			     const char *folders, struct nopal_place place)
 {
-	size_t count;
-	char **names = file_names(folders, &count);
-	char *wanted = nopal__config_name(name);
-	char *fix = nopal__suggestion(
-		wanted, (const char *const *)names,
-		"write a path, or put its folder into $NOPAL_CONFIGS; `nopal "
-		"list configs` shows those that are found");
+	const char **names = file_names(reader->arena, folders);
 
-	nopal_problems_add(problems, place.file, place.line, fix,
+	nopal_problems_add(reader->problems, place.file, place.line,
+			   "write a path, or put its folder into "
+			   "$NOPAL_CONFIGS; `nopal list configs` shows those "
+			   "that are found",
 			   "there is no config `%s`; looked in %s", name,
 			   folders);
-	free(fix);
-	free(wanted);
-	for (size_t i = 0; i < count; i++)
-		free(names[i]);
-	free(names);
+	if (names)
+		nopal__problems_suggest(reader->problems,
+					nopal__config_name(reader->arena, name),
+					names, NULL);
 }
 
-char *nopal__config_find(const char *name_or_path, struct nopal_place place,
-			 struct nopal_problems *problems)
+const char *nopal__config_find(struct nopal__reader *reader,
+			       const char *name_or_path,
+			       struct nopal_place place)
 {
 	bool path = strchr(name_or_path, '/') != NULL;
-	char *folders, *found;
+	const char *folders, *found;
 
 	if (path && *name_or_path != '/' && file_folder(place.file))
-		found = nopal__printed("%.*s/%s", (int)file_folder(place.file),
-				       place.file, name_or_path);
+		found = nopal__printed(reader->arena, "%.*s/%s",
+				       (int)file_folder(place.file), place.file,
+				       name_or_path);
 	else
-		found = nopal__copy(name_or_path);
+		found = nopal__copy(reader->arena, name_or_path);
+	if (reader->arena->failed)
+		return NULL;
 	if ((path || file_has_suffix(name_or_path)) && file_is_regular(found))
 		return found;
 	if (path) {
-		nopal_problems_add(problems, place.file, place.line,
+		nopal_problems_add(reader->problems, place.file, place.line,
 				   "check the path",
 				   "there is no config %s: %s", found,
 				   strerror(errno ? errno : ENOENT));
-		free(found);
 		return NULL;
 	}
-	free(found);
-	folders = file_folders(place.file);
-	found = file_search(name_or_path, folders);
-	if (!found)
-		file_say_nowhere(name_or_path, folders, place, problems);
-	free(folders);
+	folders = file_folders(reader->arena, place.file);
+	found = file_search(reader->arena, name_or_path, folders);
+	if (!found && !reader->arena->failed)
+		file_say_nowhere(reader, name_or_path, folders, place);
 	return found;
 }
 
 /* ------------------------------------------------------------------ reading */
 
-static char *file_read(FILE *file, const char *path,
-		       struct nopal_problems *problems)
+/* By the plain calls: streams have buffers on the heap. */
+static int file_read(int file, struct nopal_text *text)
 {
-	char *text = nopal__zeroed(NOPAL_CONFIG_BYTES + 2, 1);
-	size_t length = fread(text, 1, NOPAL_CONFIG_BYTES + 1, file);
+	char part[BUFSIZ];
+	ssize_t length;
 
-	if (ferror(file)) {
-		nopal_problems_add(problems, path, 0, "check the file",
-				   "the config cannot be read: %s",
-				   strerror(errno));
-	} else if (length > NOPAL_CONFIG_BYTES) {
+	while ((length = read(file, part, sizeof(part))) > 0 &&
+	       text->length <= NOPAL_CONFIG_BYTES)
+		nopal__append_part(text, part, (size_t)length);
+	return length < 0 ? -errno : 0;
+}
+
+static bool file_is_text(const struct nopal_text *text, const char *path,
+			 struct nopal_problems *problems)
+{
+	if (text->length > NOPAL_CONFIG_BYTES) {
 		nopal_problems_add(problems, path, 0, "is this the right file?",
 				   "the config is larger than %d KiB",
 				   NOPAL_CONFIG_BYTES / 1024);
-	} else if (memchr(text, '\0', length)) {
-		nopal_problems_add(problems, path, 0, "is this the right file?",
-				   "the config is not a text: it holds a zero "
-				   "byte");
-	} else {
-		return text;
+		return false;
 	}
-	free(text);
-	return NULL;
+	if (strlen(nopal__text(text)) == text->length)
+		return true;
+	nopal_problems_add(problems, path, 0, "is this the right file?",
+			   "the config is not a text: it holds a zero byte");
+	return false;
 }
 
-char *nopal__config_text(const char *path, struct nopal_place place,
-			 struct nopal_problems *problems)
+const char *nopal__config_text(struct nopal__reader *reader, const char *path,
+			       struct nopal_place place)
 {
-	FILE *file = fopen(path, "re");
-	char *text;
+	struct nopal_text text = { .arena = reader->arena };
+	int file = open(path, O_RDONLY | O_CLOEXEC), failed;
 
-	if (!file) {
-		nopal_problems_add(problems, place.file ? place.file : path,
-				   place.line, "check the path and its rights",
-				   "%s cannot be opened: %s", path,
-				   strerror(errno));
+	if (file < 0) {
+		nopal_problems_add(
+			reader->problems, place.file ? place.file : path,
+			place.line, "check the path and its rights",
+			"%s cannot be opened: %s", path, strerror(errno));
 		return NULL;
 	}
-	text = file_read(file, path, problems);
-	fclose(file);
-	return text;
+	failed = file_read(file, &text);
+	close(file);
+	if (failed)
+		nopal_problems_add(reader->problems, path, 0, "check the file",
+				   "the config cannot be read: %s",
+				   strerror(-failed));
+	if (failed || !file_is_text(&text, path, reader->problems))
+		return NULL;
+	return nopal__text(&text);
 }

@@ -11,7 +11,6 @@
  *
  * and of a layer: multiplicity, without.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "config_tree.h"
@@ -69,7 +68,7 @@ static bool keys_quantity(struct nopal__reader *reader, const char *name,
 				   text);
 		good = false;
 	}
-	nopal__problems_move(reader->problems, &found, place, NULL);
+	nopal__problems_move(reader->problems, &found, place);
 	if (good)
 		*ret_value = quantity.value;
 	return good;
@@ -94,10 +93,8 @@ static void keys_description(struct nopal__reader *reader, const char *name,
 {
 	const char *text = nopal__one_value(reader, name, values, place);
 
-	if (!text)
-		return;
-	free(reader->config->description);
-	reader->config->description = nopal__copy(text);
+	if (text)
+		reader->config->description = text;
 }
 
 static void keys_requires_on(struct nopal__reader *reader, const char *name,
@@ -161,19 +158,19 @@ static void keys_say_not_there(struct nopal__reader *reader,
 			       const struct nopal_config_layer *layer,
 			       const char *name, struct nopal_place place)
 {
-	const char **names =
-		nopal__zeroed(layer->section_count + 1, sizeof(*names));
-	char *fix;
+	const char **names = nopal__zeroed(
+		reader->arena, layer->section_count + 1, sizeof(*names));
 
+	if (!names)
+		return;
 	for (size_t i = 0; i < layer->section_count; i++)
 		names[i] = layer->sections[i].name;
-	fix = nopal__suggestion(name, names, "take it out of the list");
-	nopal_problems_add(reader->problems, place.file, place.line, fix,
+	nopal_problems_add(reader->problems, place.file, place.line,
+			   "take it out of the list",
 			   "without names `%s`, which is not there to be "
 			   "removed",
 			   name);
-	free(fix);
-	free(names);
+	nopal__problems_suggest(reader->problems, name, names, NULL);
 }
 
 static void keys_without_in(struct nopal__reader *reader,
@@ -238,21 +235,15 @@ static const char *const keys_layer[] = { "multiplicity", "without", NULL };
 static void keys_say_unknown(struct nopal__reader *reader, const char *name,
 			     const char *const *names, struct nopal_place place)
 {
-	struct nopal_text all = { 0 };
-	char *fix;
-
-	for (const char *const *one = names; *one; one++)
-		nopal__append(&all, "%s%s", all.length ? " " : "keys here are ",
-			      *one);
-	if (nopal_registry_find(name))
-		fix = nopal__printed("`%s` is a microprotocol: write %s {}",
-				     name, name);
-	else
-		fix = nopal__suggestion(name, names, all.text);
-	nopal_problems_add(reader->problems, place.file, place.line, fix,
+	nopal_problems_add(reader->problems, place.file, place.line, NULL,
 			   "there is no key `%s` here", name);
-	free(fix);
-	free(all.text);
+	if (nopal_registry_find(name))
+		nopal__problems_fix(reader->problems,
+				    "`%s` is a microprotocol: write %s {}",
+				    name, name);
+	else
+		nopal__problems_suggest(reader->problems, name, names,
+					"keys here are ");
 }
 
 bool nopal__config_top_key(struct nopal__reader *reader, const char *name,

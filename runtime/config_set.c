@@ -6,7 +6,6 @@
  *   member/fec.n=8		 the same in layer `member`
  *   requires=auto		 a key beside the sections
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "config_tree.h"
@@ -15,13 +14,14 @@
 
 static const struct nopal_place set_place = { "--set", 0 };
 
-/* The parts of an override; strings of its own. */
+/* The parts of an override; strings of the config's. */
 struct set_parts {
-	char *layer, *section; /* NULL: not given */
-	char *key, *value;
+	const char *layer, *section; /* NULL: not given */
+	const char *key, *value;
 };
 
-static bool set_split(const char *set, struct set_parts *ret_parts)
+static bool set_split(struct nopal_arena *arena, const char *set,
+		      struct set_parts *ret_parts)
 {
 	const char *equals = strchr(set, '=');
 	struct set_parts parts = { 0 };
@@ -31,16 +31,18 @@ static bool set_split(const char *set, struct set_parts *ret_parts)
 		return false;
 	mark = memchr(name, '/', (size_t)(equals - name));
 	if (mark) {
-		parts.layer = nopal__copy_part(name, (size_t)(mark - name));
+		parts.layer =
+			nopal__copy_part(arena, name, (size_t)(mark - name));
 		name = mark + 1;
 	}
 	mark = memchr(name, '.', (size_t)(equals - name));
 	if (mark) {
-		parts.section = nopal__copy_part(name, (size_t)(mark - name));
+		parts.section =
+			nopal__copy_part(arena, name, (size_t)(mark - name));
 		name = mark + 1;
 	}
-	parts.key = nopal__copy_part(name, (size_t)(equals - name));
-	parts.value = nopal__copy(equals + 1);
+	parts.key = nopal__copy_part(arena, name, (size_t)(equals - name));
+	parts.value = nopal__copy(arena, equals + 1);
 	*ret_parts = parts;
 	return true;
 }
@@ -64,37 +66,39 @@ static struct nopal_config_section *set_find(struct nopal_config *config,
 static void set_say_no_section(struct nopal__reader *reader, const char *set,
 			       const struct set_parts *parts)
 {
-	const char **names = NULL;
+	const char **names = NULL, **one;
 	size_t count = 0;
-	char *fix;
 
 	for (size_t i = 0; i < reader->config->layer_count; i++) {
 		struct nopal_config_layer *layer = &reader->config->layers[i];
 
 		for (size_t j = 0; j < layer->section_count; j++) {
-			names = nopal__one_more(names, count, sizeof(*names));
-			names[count++] = layer->sections[j].name;
+			one = nopal__one_more(reader->arena, &names, &count,
+					      sizeof(*one));
+			if (one)
+				*one = layer->sections[j].name;
 		}
 	}
-	names = nopal__one_more(names, count, sizeof(*names));
-	if (nopal_registry_find(parts->section))
-		fix = nopal__printed("add `%s {}` to the config",
-				     parts->section);
-	else
-		fix = nopal__suggestion(parts->section, names,
-					"name a section of the config");
-	nopal_problems_add(reader->problems, set_place.file, 0, fix,
+	if (!nopal__one_more(reader->arena, &names, &count, sizeof(*one)))
+		return;
+	nopal_problems_add(reader->problems, set_place.file, 0,
+			   "name a section of the config",
 			   "%s: the config has no section `%s`%s%s", set,
 			   parts->section, parts->layer ? " in layer " : "",
 			   parts->layer ? parts->layer : "");
-	free(fix);
-	free(names);
+	if (nopal_registry_find(parts->section))
+		nopal__problems_fix(reader->problems,
+				    "add `%s {}` to the config",
+				    parts->section);
+	else
+		nopal__problems_suggest(reader->problems, parts->section, names,
+					NULL);
 }
 
 static void set_top_key(struct nopal__reader *reader, const char *set,
 			const struct set_parts *parts)
 {
-	char *words[] = { parts->value };
+	const char *words[] = { parts->value };
 	struct nopal__values values = { .words = words, .count = 1 };
 
 	if (strcmp(parts->key, "extends") == 0 ||
@@ -112,7 +116,7 @@ void nopal__config_override(struct nopal__reader *reader, const char *set)
 	struct set_parts parts;
 	struct nopal_config_section *section;
 
-	if (!set_split(set, &parts)) {
+	if (!set_split(reader->arena, set, &parts)) {
 		nopal_problems_add(
 			reader->problems, set_place.file, 0,
 			"write SECTION.KEY=VALUE, like resize.mtu=1500B",
@@ -121,14 +125,10 @@ void nopal__config_override(struct nopal__reader *reader, const char *set)
 	}
 	section = parts.section ? set_find(reader->config, &parts) : NULL;
 	if (section)
-		nopal__config_set_key(section, parts.key, parts.value,
-				      set_place);
+		nopal__config_set_key(reader->config, section, parts.key,
+				      parts.value, set_place);
 	else if (parts.section)
 		set_say_no_section(reader, set, &parts);
 	else
 		set_top_key(reader, set, &parts);
-	free(parts.layer);
-	free(parts.section);
-	free(parts.key);
-	free(parts.value);
 }

@@ -20,14 +20,16 @@ enum {
 
 struct nopal__reader {
 	struct nopal_config *config;
+	struct nopal_arena *arena; /* the config's */
 	struct nopal_problems *problems;
-	char *reading[NOPAL_EXTENDS_DEPTH]; /* real paths, outermost first */
+	const char
+		*reading[NOPAL_EXTENDS_DEPTH]; /* real paths, outermost first */
 	size_t depth;
 };
 
 /* The value of a key: one word, or the words of a list. */
 struct nopal__values {
-	char **words;
+	const char **words;
 	size_t count;
 };
 
@@ -35,13 +37,14 @@ struct nopal__values {
 
 /* Path of a config by path or name; looks beside `place.file` too.  NULL: it
  * is nowhere, and a problem says where it was looked for. */
-char *nopal__config_find(const char *name_or_path, struct nopal_place place,
-			 struct nopal_problems *problems);
+const char *nopal__config_find(struct nopal__reader *reader,
+			       const char *name_or_path,
+			       struct nopal_place place);
 /* Its text, or NULL with a problem. */
-char *nopal__config_text(const char *path, struct nopal_place place,
-			 struct nopal_problems *problems);
+const char *nopal__config_text(struct nopal__reader *reader, const char *path,
+			       struct nopal_place place);
 /* "configs/bulk.conf" is named bulk. */
-char *nopal__config_name(const char *path);
+const char *nopal__config_name(struct nopal_arena *arena, const char *path);
 
 /* ---------------------------------------------------------- config_keys.c */
 
@@ -67,12 +70,12 @@ struct nopal_config_section *
 nopal__config_section(struct nopal_config_layer *layer, const char *name);
 void nopal__config_remove(struct nopal_config_layer *layer,
 			  struct nopal_config_section *section);
-/* Sets a key of a section; what an earlier file said is replaced. */
-void nopal__config_set_key(struct nopal_config_section *section,
+/* Sets a key of a section to strings of the config's; what an earlier file said
+ * is replaced. */
+void nopal__config_set_key(struct nopal_config *config,
+			   struct nopal_config_section *section,
 			   const char *name, const char *value,
 			   struct nopal_place place);
-/* A file name that lives as long as the config. */
-const char *nopal__config_keep(struct nopal_config *config, const char *file);
 
 /* ----------------------------------------------------------- config_set.c */
 

@@ -20,7 +20,6 @@
  * is a storm: it is refused here, and the runtime's limit on nested raises
  * stands behind that.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "composing.h"
@@ -148,6 +147,7 @@ static void cycles_build(struct cycles_graph *graph,
 /* A way through the graph, as a stack of events. */
 struct cycles_way {
 	const struct cycles_graph *graph;
+	struct nopal_arena *arena;
 	enum nopal_event event[CYCLES_EVENTS];
 	size_t length;
 	bool visited[CYCLES_EVENTS]; /* reported, or leads to no cycle */
@@ -194,7 +194,7 @@ static void cycles_say(const struct cycles_way *way, size_t start,
 		       struct nopal_problems *problems)
 {
 	const struct nopal_member *last = NULL;
-	struct nopal_text text = { 0 };
+	struct nopal_text text = { .arena = way->arena };
 
 	for (size_t i = start; i < way->length; i++) {
 		const struct nopal_member *member =
@@ -210,8 +210,8 @@ static void cycles_say(const struct cycles_way *way, size_t start,
 			   "remove one of them, or let it raise the event by "
 			   "queue or timer and not declare it",
 			   "events raise each other without end: %s%s",
-			   text.text, nopal_event_name(way->event[start]));
-	free(text.text);
+			   nopal__text(&text),
+			   nopal_event_name(way->event[start]));
 }
 
 /* Depth first; at most as deep as there are free events. */
@@ -241,7 +241,7 @@ void nopal__cycles_check(const struct nopal_composed_layer *layer,
 			 struct nopal_problems *problems)
 {
 	struct cycles_graph graph;
-	struct cycles_way way = { .graph = &graph };
+	struct cycles_way way = { .graph = &graph, .arena = layer->arena };
 
 	cycles_build(&graph, layer);
 	for (size_t i = 0; i < CYCLES_FREE; i++)

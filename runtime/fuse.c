@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "problems.h"
 #include "registry.h"
 #include "seal.h"
 #include "session.h"
@@ -304,15 +305,17 @@ static void write_shape(struct nopal_text *out, const struct nopal_plan *plan)
 		write_event(out, plan, event);
 }
 
-uint64_t nopal__plan_shape(const struct nopal_plan *plan)
+uint64_t nopal__plan_shape(const struct nopal_plan *plan,
+			   struct nopal_arena *arena)
 {
-	struct nopal_text text = { 0 };
+	const struct nopal_arena_block *mark = arena->newest;
+	struct nopal_text text = { .arena = arena };
 	struct nopal_hash hash;
 
 	write_shape(&text, plan);
 	nopal_hash_init(&hash);
-	nopal_hash_update(&hash, text.text, text.length);
-	free(text.text);
+	nopal_hash_update(&hash, nopal__text(&text), text.length);
+	nopal__arena_back(arena, mark);
 	return nopal_hash_final(&hash);
 }
 
@@ -435,7 +438,7 @@ static void write_mark(struct nopal_text *out, uint64_t shape)
 
 static void write_tail(struct nopal_text *out, const struct nopal_plan *plan)
 {
-	uint64_t shape = nopal__plan_shape(plan);
+	uint64_t shape = nopal__plan_shape(plan, out->arena);
 
 	write_includes(out, NOPAL_PACKET_PATH);
 	write_mark(out, shape);
@@ -468,7 +471,8 @@ static bool has_arguments(const struct nopal_plan *plan,
 int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources,
 		    FILE *out, struct nopal_problems *problems)
 {
-	struct nopal_text text = { 0 };
+	struct nopal_arena arena = { 0 };
+	struct nopal_text text = { .arena = &arena };
 	int failed;
 
 	if (has_arguments(plan, problems))
@@ -477,8 +481,11 @@ int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources,
 	failed = write_sources(&text, plan, sources, problems);
 	write_shape(&text, plan);
 	write_tail(&text, plan);
-	if (!failed && fwrite(text.text, 1, text.length, out) != text.length)
+	if (arena.failed)
+		nopal__problems_no_memory(problems);
+	failed |= arena.failed;
+	if (!failed && fwrite(text.start, 1, text.length, out) != text.length)
 		failed = -1;
-	free(text.text);
+	nopal__arena_release(&arena);
 	return failed ? -1 : 0;
 }

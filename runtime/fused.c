@@ -35,16 +35,16 @@ static pthread_mutex_t fused_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ------------------------------------------------------------------- finding */
 
-static char *fused_search(const struct nopal_plan *plan, const char *folders)
+static const char *fused_search(const struct nopal_plan *plan,
+				const char *folders)
 {
-	return nopal__search(folders, plan->name, NOPAL_FUSED_SUFFIX,
-			     nopal__is_readable);
+	return nopal__search(plan->arena, folders, plan->name,
+			     NOPAL_FUSED_SUFFIX, nopal__is_readable);
 }
 
-/* Caller frees. */
-static char *fused_file(const struct nopal_plan *plan, const char *named)
+static const char *fused_file(const struct nopal_plan *plan, const char *named)
 {
-	char *file = named && *named ? fused_search(plan, named) : NULL;
+	const char *file = named && *named ? fused_search(plan, named) : NULL;
 
 	if (!file)
 		file = nopal__unit_in_cache(plan);
@@ -52,7 +52,7 @@ static char *fused_file(const struct nopal_plan *plan, const char *named)
 }
 
 /* Why this file is not the plan's unit; NULL: it is. */
-static const char *fused_wrong(const struct nopal_plan *plan, const char *path)
+static const char *fused_wrong(struct nopal_plan *plan, const char *path)
 {
 	char mark[NOPAL_UNIT_MARK_ROOM], ours[NOPAL_UNIT_MARK_ROOM];
 	size_t stamp = strlen(nopal__stamp);
@@ -62,8 +62,9 @@ static const char *fused_wrong(const struct nopal_plan *plan, const char *path)
 		       "what is compiled here is";
 	if (!nopal__unit_mark(path, mark))
 		return "is no fused unit, or is cut off";
+	plan->fused_shape = nopal__plan_shape(plan, plan->arena);
 	snprintf(ours, sizeof(ours), NOPAL_UNIT_MARK, nopal__stamp,
-		 (unsigned long long)nopal__plan_shape(plan));
+		 (unsigned long long)plan->fused_shape);
 	if (strncmp(mark, ours, stamp + 1) != 0)
 		return "was made for another version";
 	return strcmp(mark, ours) == 0 ? NULL
@@ -75,23 +76,26 @@ static void fused_take(struct nopal_plan *plan, const char *path)
 	const char *why = fused_wrong(plan, path);
 
 	if (why) {
-		plan->fused_text =
-			nopal__printed("interpreted: %s %s", path, why);
+		plan->fused_text = nopal__printed(
+			plan->arena, "interpreted: %s %s", path, why);
 		return;
 	}
-	plan->fused_file = nopal__copy(path);
-	plan->fused_text = nopal__printed("fused: %s", path);
+	plan->fused_file = path;
+	plan->fused_text = nopal__printed(plan->arena, "fused: %s", path);
+	/* said now, for there is no arena when it is loaded */
+	plan->fused_unloadable = nopal__printed(
+		plan->arena, "interpreted: %s does not load", path);
 	atomic_store(&plan->fused_settled, false);
 }
 
 void nopal__fused_find(struct nopal_plan *plan)
 {
 	const char *named = secure_getenv("NOPAL_FUSED");
-	char *path;
+	const char *path;
 
 	atomic_store(&plan->fused_settled, true);
 	if (named && strcmp(named, "off") == 0) {
-		plan->fused_text = nopal__copy("interpreted: NOPAL_FUSED=off");
+		plan->fused_text = "interpreted: NOPAL_FUSED=off";
 		return;
 	}
 	path = fused_file(plan, named);
@@ -99,10 +103,10 @@ void nopal__fused_find(struct nopal_plan *plan)
 		fused_take(plan, path);
 	else
 		plan->fused_text = nopal__printed(
+			plan->arena,
 			"interpreted: there is no %s" NOPAL_FUSED_SUFFIX
 			"; `nopal fuse` makes it",
 			plan->name);
-	free(path);
 }
 
 /* ------------------------------------------------------------------- loading */
@@ -115,7 +119,7 @@ static const struct nopal_fused *fused_open(const struct nopal_plan *plan)
 		object ? dlsym(object, SYMBOL_OF(NOPAL_FUSED_SYMBOL)) : NULL;
 
 	return unit && strcmp(unit->stamp, nopal__stamp) == 0 &&
-			       unit->shape == nopal__plan_shape(plan)
+			       unit->shape == plan->fused_shape
 		       ? unit
 		       : NULL;
 }
@@ -128,9 +132,7 @@ void nopal__fused_load(struct nopal_plan *plan)
 	if (!atomic_load(&plan->fused_settled)) {
 		plan->fused = fused_open(plan);
 		if (!plan->fused)
-			plan->fused_failed =
-				nopal__printed("interpreted: %s does not load",
-					       plan->fused_file);
+			plan->fused_failed = plan->fused_unloadable;
 		atomic_store_explicit(&plan->fused_settled, true,
 				      memory_order_release);
 	}
@@ -150,8 +152,7 @@ void nopal_plan_interpret(struct nopal_plan *plan)
 {
 	pthread_mutex_lock(&fused_lock);
 	plan->fused = NULL;
-	free(plan->fused_failed);
-	plan->fused_failed = nopal__copy("interpreted: asked for");
+	plan->fused_failed = "interpreted: asked for";
 	atomic_store_explicit(&plan->fused_settled, true, memory_order_release);
 	pthread_mutex_unlock(&fused_lock);
 }

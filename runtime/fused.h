@@ -45,7 +45,8 @@ extern const struct nopal_fused nopal__interpreter;
 extern const char nopal__stamp[];
 
 /* A hash over all that a fused unit of the plan has compiled in. */
-uint64_t nopal__plan_shape(const struct nopal_plan *plan);
+uint64_t nopal__plan_shape(const struct nopal_plan *plan,
+			   struct nopal_arena *arena);
 /* Looks for the plan's unit, and says in `plan` what came of it.  No code of the
  * unit is loaded. */
 void nopal__fused_find(struct nopal_plan *plan);
@@ -53,8 +54,8 @@ void nopal__fused_find(struct nopal_plan *plan);
 void nopal__fused_load(struct nopal_plan *plan);
 /* The mark of the unit in this file.  False: it has none, or is cut off. */
 bool nopal__unit_mark(const char *path, char ret_mark[NOPAL_UNIT_MARK_ROOM]);
-/* The plan's unit among the user's own; caller frees.  NULL: there is none. */
-char *nopal__unit_in_cache(const struct nopal_plan *plan);
+/* The plan's unit among the user's own, in the plan's arena.  NULL: there is none. */
+const char *nopal__unit_in_cache(const struct nopal_plan *plan);
 
 /* Small functions of the packet path: in a fused unit, where a caller knows its
  * arguments, most of each goes away. */

@@ -58,6 +58,9 @@ struct nopal_problems {
 	struct nopal_problem_entry *entries;
 	size_t count, room;
 	size_t errors; /* entries that are not warnings */
+	/* One entry says that memory ran out: what there was to say is not complete,
+	 * and nothing is added any more. */
+	bool no_memory;
 };
 
 void nopal_problems_init(struct nopal_problems *problems);
@@ -145,7 +148,7 @@ struct nopal_budget;
 const struct nopal_budget *nopal_plan_budget(const struct nopal_plan *plan);
 
 /* One line a microprotocol of the difference between two canonical texts:
- * "- only there", "+ only here", "~ other value".  Caller frees. */
+ * "- only there", "+ only here", "~ other value".  Caller frees; NULL: no memory. */
 char *nopal_canonical_diff(const char *here, const char *there);
 
 /* What a plan is made of, for explain, graph and doc.  All strings live as

@@ -10,7 +10,6 @@
  * whatever the config's order is.  A test sets nopal__order_seed, which permutes
  * all that is undeclared, and demands the same deliveries.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "composing.h"
@@ -25,6 +24,7 @@ struct order_event {
 	size_t count;
 	bool *edge; /* edge[i * count + j]: i runs before j */
 	bool *placed;
+	const struct nopal_arena_block *mark; /* it is all behind this */
 };
 
 static const struct nopal_binding *
@@ -98,25 +98,34 @@ static void order_collect(struct order_event *order, enum nopal_event event)
 			order->layer->members[i].microprotocol->bindings;
 
 		for (size_t j = 0; table && table[j].event; j++) {
-			if (table[j].event != event)
-				continue;
-			order->all = nopal__one_more(order->all, order->count,
-						     sizeof(*order->all));
-			order->all[order->count++] = (struct nopal_ordered){
-				.member = (uint16_t)i, .binding = (uint16_t)j
-			};
+			struct nopal_ordered *one = NULL;
+
+			if (table[j].event == event)
+				one = nopal__one_more(
+					order->layer->arena, &order->all,
+					&order->count, sizeof(*one));
+			if (one)
+				*one = (struct nopal_ordered){
+					.member = (uint16_t)i,
+					.binding = (uint16_t)j,
+				};
 		}
 	}
 }
 
+/* Of nothing, where the arena failed. */
 static void order_init(struct order_event *order,
 		       const struct nopal_composed_layer *layer,
 		       enum nopal_event event)
 {
-	*order = (struct order_event){ .layer = layer };
+	*order = (struct order_event){ .layer = layer,
+				       .mark = layer->arena->newest };
 	order_collect(order, event);
-	order->edge = nopal__zeroed(order->count * order->count, sizeof(bool));
-	order->placed = nopal__zeroed(order->count, sizeof(bool));
+	order->edge = nopal__zeroed(layer->arena, order->count * order->count,
+				    sizeof(bool));
+	order->placed = nopal__zeroed(layer->arena, order->count, sizeof(bool));
+	if (layer->arena->failed)
+		order->count = 0;
 	for (size_t i = 0; i < order->count; i++) {
 		for (size_t j = 0; j < order->count; j++)
 			order_constrain(order, i, j);
@@ -125,9 +134,7 @@ static void order_init(struct order_event *order,
 
 static void order_fini(struct order_event *order)
 {
-	free(order->all);
-	free(order->edge);
-	free(order->placed);
+	nopal__arena_back(order->layer->arena, order->mark);
 }
 
 /* ------------------------------------------------------------------------ ties */
@@ -230,7 +237,7 @@ static void order_say_cycle(const struct order_event *order,
 {
 	size_t at = order_next(order, true), start;
 	const struct nopal_place *place;
-	struct nopal_text way = { 0 };
+	struct nopal_text way = { .arena = order->layer->arena };
 
 	/* as many steps as there are bindings surely end on the cycle */
 	for (size_t i = 0; i < order->count; i++)
@@ -246,8 +253,7 @@ static void order_say_cycle(const struct order_event *order,
 			   "remove one of them; their `before` and `after` "
 			   "contradict each other",
 			   "handlers of %s cannot be ordered: %s",
-			   nopal_event_name(event), way.text);
-	free(way.text);
+			   nopal_event_name(event), nopal__text(&way));
 }
 
 static void order_check_event(const struct nopal_composed_layer *layer,

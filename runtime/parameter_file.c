@@ -9,10 +9,11 @@
  * owner writes it, nor anybody reads it who is not of its group.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
+#include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "composing.h"
 #include "session.h"
@@ -25,14 +26,15 @@ enum {
 	FILE_FIX_ROOM = 4096,
 };
 
-/* Caller frees. */
-static char *file_path(const char *path, const char *beside)
+static const char *file_path(struct nopal_arena *arena, const char *path,
+			     const char *beside)
 {
 	const char *slash = beside ? strrchr(beside, '/') : NULL;
 
 	if (*path == '/' || !slash)
-		return nopal__copy(path);
-	return nopal__printed("%.*s/%s", (int)(slash - beside), beside, path);
+		return path;
+	return nopal__printed(arena, "%.*s/%s", (int)(slash - beside), beside,
+			      path);
 }
 
 static void file_say(const struct nopal_config_key *key, const char *path,
@@ -72,19 +74,38 @@ static void file_say_short(const struct nopal_config_key *key, const char *path,
 			   key->name, path, length, FILE_LEAST_BYTES);
 }
 
+/* By the plain calls: a stream would have a second copy. */
+static ssize_t file_read(const char *path, uint8_t *bytes, mode_t *ret_mode)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat about;
+	ssize_t length = -1;
+	size_t all = 0;
+
+	if (file < 0)
+		return -errno;
+	while (all < FILE_MOST_BYTES &&
+	       (length = read(file, bytes + all, FILE_MOST_BYTES - all)) > 0)
+		all += (size_t)length;
+	if (length < 0 || fstat(file, &about))
+		length = -errno;
+	else
+		*ret_mode = about.st_mode;
+	close(file);
+	return length < 0 ? length : (ssize_t)all;
+}
+
 /* Of a file that was read; false: it was said why not. */
-static bool file_is_fit(FILE *in, size_t length,
+static bool file_is_fit(ssize_t length, mode_t mode,
 			const struct nopal_config_key *key, const char *path,
 			struct nopal_problems *problems)
 {
-	struct stat about;
-
-	if (ferror(in) || fstat(fileno(in), &about))
-		file_say(key, path, strerror(errno), problems);
-	else if (about.st_mode & FILE_OTHERS)
-		file_say_mode(key, path, about.st_mode, problems);
+	if (length < 0)
+		file_say(key, path, strerror((int)-length), problems);
+	else if (mode & FILE_OTHERS)
+		file_say_mode(key, path, mode, problems);
 	else if (length < FILE_LEAST_BYTES)
-		file_say_short(key, path, length, problems);
+		file_say_short(key, path, (size_t)length, problems);
 	else if (length == FILE_MOST_BYTES)
 		file_say(key, path, "the file is too long", problems);
 	else
@@ -92,38 +113,22 @@ static bool file_is_fit(FILE *in, size_t length,
 	return false;
 }
 
-bool nopal__parameter_file_read(const char *path,
+bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
 				const struct nopal_config_key *key,
 				struct nopal_file *ret_file,
 				struct nopal_problems *problems)
 {
-	char *whole = file_path(path, key->place.file);
-	FILE *in = fopen(whole, "rb");
-	struct nopal_file file = { 0 };
+	const char *whole = file_path(arena, path, key->place.file);
+	uint8_t *bytes = nopal__zeroed_secret(arena, FILE_MOST_BYTES);
+	ssize_t length;
+	mode_t mode = 0;
 
-	if (in) {
-		setvbuf(in, NULL, _IONBF, 0); /* no second copy */
-		file.bytes = nopal__zeroed(FILE_MOST_BYTES, 1);
-		file.length = fread(file.bytes, 1, FILE_MOST_BYTES, in);
-	}
-	if (!in)
-		file_say(key, whole, strerror(errno), problems);
-	else if (file_is_fit(in, file.length, key, whole, problems))
-		*ret_file = file;
-	if (!ret_file->bytes)
-		nopal__parameter_file_forget(&file);
-	if (in)
-		fclose(in);
-	free(whole);
+	if (!bytes)
+		return false;
+	length = file_read(whole, bytes, &mode);
+	if (file_is_fit(length, mode, key, whole, problems))
+		*ret_file = (struct nopal_file){ bytes, (size_t)length };
 	return ret_file->bytes;
-}
-
-void nopal__parameter_file_forget(struct nopal_file *file)
-{
-	if (file->bytes)
-		explicit_bzero(file->bytes, file->length);
-	free(file->bytes);
-	*file = (struct nopal_file){ 0 };
 }
 
 const uint8_t *nopal_file(const struct nopal_session *session,

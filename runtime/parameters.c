@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "composing.h"
@@ -122,28 +121,24 @@ static void parameters_defaults(struct nopal_member *member)
 	}
 }
 
-static void parameters_say_unknown(const struct nopal_member *member,
+static void parameters_say_unknown(struct nopal_arena *arena,
+				   const struct nopal_member *member,
 				   const struct nopal_config_key *key,
 				   struct nopal_problems *problems)
 {
 	const struct nopal_microprotocol *one = member->microprotocol;
 	size_t count = parameters_count(one);
-	const char **names = nopal__zeroed(count + 1, sizeof(*names));
-	struct nopal_text all = { 0 };
-	char *fix;
+	const char **names = nopal__zeroed(arena, count + 1, sizeof(*names));
 
-	for (size_t i = 0; i < count; i++) {
+	if (!names)
+		return;
+	for (size_t i = 0; i < count; i++)
 		names[i] = one->parameters[i].name;
-		nopal__append(&all, "%s%s", i ? " " : "its keys are ",
-			      names[i]);
-	}
-	fix = nopal__suggestion(key->name, names,
-				count ? all.text : "remove it: it has no keys");
-	nopal_problems_add(problems, key->place.file, key->place.line, fix,
-			   "%s has no key `%s`", one->name, key->name);
-	free(fix);
-	free(all.text);
-	free(names);
+	nopal_problems_add(problems, key->place.file, key->place.line,
+			   "remove it: it has no keys", "%s has no key `%s`",
+			   one->name, key->name);
+	nopal__problems_suggest(problems, key->name, names,
+				count ? "its keys are " : NULL);
 }
 
 static size_t parameters_find(const struct nopal_microprotocol *one,
@@ -158,7 +153,8 @@ static size_t parameters_find(const struct nopal_microprotocol *one,
 	return count;
 }
 
-static void parameters_key(struct nopal_member *member,
+static void parameters_key(struct nopal_arena *arena,
+			   struct nopal_member *member,
 			   const struct nopal_config_key *key,
 			   struct nopal_problems *problems)
 {
@@ -167,14 +163,14 @@ static void parameters_key(struct nopal_member *member,
 	const struct nopal_parameter *parameter;
 	struct nopal_quantity quantity;
 	struct nopal_problems found;
-	char *what;
+	const char *what;
 
 	if (index == parameters_count(one)) {
-		parameters_say_unknown(member, key, problems);
+		parameters_say_unknown(arena, member, key, problems);
 		return;
 	}
 	parameter = &one->parameters[index];
-	what = nopal__printed("%s.%s", one->name, key->name);
+	what = nopal__printed(arena, "%s.%s", one->name, key->name);
 	nopal_problems_init(&found);
 	if (nopal__quantity_read(key->value, parameter->unit,
 				 parameter->choices, what, &quantity, &found) &&
@@ -183,27 +179,33 @@ static void parameters_key(struct nopal_member *member,
 				     &found))
 		parameters_put(member, index, quantity);
 	if (parameter->unit == NOPAL_FILE && *key->value)
-		nopal__parameter_file_read(key->value, key,
+		nopal__parameter_file_read(arena, key->value, key,
 					   &member->files[index], &found);
-	nopal__problems_move(problems, &found, key->place, NULL);
-	free(what);
+	nopal__problems_move(problems, &found, key->place);
 }
 
-void nopal__parameters_read(struct nopal_member *member,
+bool nopal__parameters_room(struct nopal_arena *arena,
+			    struct nopal_member *member)
+{
+	const struct nopal_microprotocol *one = member->microprotocol;
+	size_t count = parameters_count(one);
+
+	if (one->parameters_size)
+		member->parameters =
+			nopal__zeroed(arena, 1, one->parameters_size);
+	member->in_segments = nopal__zeroed(arena, count, sizeof(bool));
+	member->files = nopal__zeroed(arena, count, sizeof(*member->files));
+	return !arena->failed;
+}
+
+void nopal__parameters_read(struct nopal_arena *arena,
+			    struct nopal_member *member,
 			    const struct nopal_config_section *section,
 			    struct nopal_problems *problems)
 {
-	const struct nopal_microprotocol *one = member->microprotocol;
-
-	if (one->parameters_size)
-		member->parameters = nopal__zeroed(1, one->parameters_size);
-	member->in_segments =
-		nopal__zeroed(parameters_count(one), sizeof(bool));
-	member->files =
-		nopal__zeroed(parameters_count(one), sizeof(*member->files));
 	parameters_defaults(member);
 	for (size_t i = 0; section && i < section->key_count; i++)
-		parameters_key(member, &section->keys[i], problems);
+		parameters_key(arena, member, &section->keys[i], problems);
 }
 
 /* ---------------------------------------------------------------- validation */
@@ -230,6 +232,8 @@ static void parameters_move(const struct nopal_member *member,
 			    struct nopal_problems *found,
 			    struct nopal_problems *problems)
 {
+	if (found->no_memory) /* and who knows what else there was to say */
+		nopal__problems_no_memory(problems);
 	for (size_t i = 0; i < found->count; i++) {
 		const struct nopal_problem_entry *entry = &found->entries[i];
 		struct nopal_place place =
@@ -265,7 +269,8 @@ static void parameters_to_bytes(const struct nopal_member *member,
 	}
 }
 
-void nopal__parameters_validate(const struct nopal_member *member,
+void nopal__parameters_validate(struct nopal_arena *arena,
+				const struct nopal_member *member,
 				const struct nopal_config_section *section,
 				struct nopal_problems *problems)
 {
@@ -275,20 +280,22 @@ void nopal__parameters_validate(const struct nopal_member *member,
 
 	if (!one->validate)
 		return;
-	nominal = nopal__zeroed(1, one->parameters_size);
+	nominal = nopal__zeroed(arena, 1, one->parameters_size);
+	if (!nominal)
+		return;
 	if (one->parameters_size)
 		memcpy(nominal, member->parameters, one->parameters_size);
 	parameters_to_bytes(member, nominal, PARAMETERS_NOMINAL_SEGMENT_BYTES);
 	nopal_problems_init(&found);
 	one->validate(nominal, &found);
 	parameters_move(member, section, &found, problems);
-	free(nominal);
 }
 
 /* --------------------------------------------------------------- resolution */
 
-/* A bound in bytes as text; NULL stays NULL.  Caller frees. */
-static char *parameters_bound(const char *bound, uint32_t segment_bytes)
+/* A bound in bytes as text; NULL stays NULL. */
+static const char *parameters_bound(struct nopal_arena *arena,
+				    const char *bound, uint32_t segment_bytes)
 {
 	struct nopal_quantity limit;
 
@@ -297,10 +304,11 @@ static char *parameters_bound(const char *bound, uint32_t segment_bytes)
 		return NULL;
 	if (limit.in_segments)
 		limit.value = parameters_scaled(limit.value, segment_bytes);
-	return nopal__printed("%" PRId64 "B", limit.value);
+	return nopal__printed(arena, "%" PRId64 "B", limit.value);
 }
 
-static void parameters_range(const struct nopal_member *member,
+static void parameters_range(struct nopal_arena *arena,
+			     const struct nopal_member *member,
 			     const struct nopal_parameter *parameter,
 			     uint32_t segment_bytes,
 			     struct nopal_problems *problems)
@@ -308,22 +316,22 @@ static void parameters_range(const struct nopal_member *member,
 	struct nopal_quantity quantity = {
 		.value = nopal__parameter_get(member->parameters, parameter),
 	};
-	char *least = parameters_bound(parameter->least, segment_bytes);
-	char *most = parameters_bound(parameter->most, segment_bytes);
-	char *what = nopal__printed("%s.%s", member->microprotocol->name,
-				    parameter->name);
+	const char *least =
+		parameters_bound(arena, parameter->least, segment_bytes);
+	const char *most =
+		parameters_bound(arena, parameter->most, segment_bytes);
+	const char *what = nopal__printed(
+		arena, "%s.%s", member->microprotocol->name, parameter->name);
 	struct nopal_problems found;
 
 	nopal_problems_init(&found);
 	nopal__quantity_outside(quantity, NOPAL_SIZE, least, most, what,
 				&found);
-	nopal__problems_move(problems, &found, member->place, NULL);
-	free(what);
-	free(most);
-	free(least);
+	nopal__problems_move(problems, &found, member->place);
 }
 
-static void parameters_resolve(struct nopal_member *member,
+static void parameters_resolve(struct nopal_arena *arena,
+			       struct nopal_member *member,
 			       uint32_t segment_bytes,
 			       struct nopal_problems *problems)
 {
@@ -335,11 +343,11 @@ static void parameters_resolve(struct nopal_member *member,
 	parameters_to_bytes(member, member->parameters, segment_bytes);
 	for (size_t i = 0; i < count; i++) {
 		if (table[i].unit == NOPAL_SIZE)
-			parameters_range(member, &table[i], segment_bytes,
-					 problems);
+			parameters_range(arena, member, &table[i],
+					 segment_bytes, problems);
 		member->in_segments[i] = false;
 	}
-	nopal__parameters_validate(member, NULL, problems);
+	nopal__parameters_validate(arena, member, NULL, problems);
 }
 
 int nopal__compose_resolve(struct nopal_composition *composition,
@@ -352,8 +360,10 @@ int nopal__compose_resolve(struct nopal_composition *composition,
 		struct nopal_composed_layer *layer = &composition->layers[i];
 
 		for (size_t j = 0; j < layer->count; j++)
-			parameters_resolve(&layer->members[j], segment_bytes,
-					   problems);
+			parameters_resolve(layer->arena, &layer->members[j],
+					   segment_bytes, problems);
 	}
+	if (composition->config->arena.failed)
+		nopal__problems_no_memory(problems);
 	return problems->errors == errors ? 0 : -EINVAL;
 }

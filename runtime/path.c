@@ -154,9 +154,8 @@ uint8_t nopal__path_arrived(struct nopal_core *bottom)
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
 	if (endpoint->arrived_of != bottom) {
-		endpoint->arrived_path =
-			path_arrived(bottom, endpoint->arrived_at,
-				     endpoint->arrived_from);
+		endpoint->arrived_path = path_arrived(
+			bottom, endpoint->arrived_at, endpoint->arrived_from);
 		endpoint->arrived_of = bottom;
 	}
 	return endpoint->arrived_path;
@@ -246,8 +245,7 @@ bool nopal_path_move(struct nopal_session *session, unsigned number,
 	path->heard_ns = bottom->now_ns;
 	bottom->endpoint->arrived_of = NULL;
 	nopal__demux_know_peer(bottom);
-	*ret_elsewhere =
-		memcmp(old.ip, bottom->peer.ip, sizeof(old.ip)) != 0;
+	*ret_elsewhere = memcmp(old.ip, bottom->peer.ip, sizeof(old.ip)) != 0;
 	if (*ret_elsewhere) {
 		nopal__path_record_release(bottom);
 		nopal__path_narrowed(bottom, 0);

@@ -11,6 +11,7 @@
 
 #include "compose.h"
 #include "fused.h"
+#include "problems.h"
 #include "seal.h"
 #include "session.h"
 
@@ -22,7 +23,8 @@ static const int64_t BUDGET_HOLD_NS = 10 * NOPAL_SECOND;
 
 /* ------------------------------------------------------------------- sealing */
 
-static void seal_parts(struct nopal_plan *plan,
+/* False: the arena failed. */
+static bool seal_parts(struct nopal_plan *plan,
 		       const struct nopal_composition *composition)
 {
 	uint32_t index = 0;
@@ -30,10 +32,12 @@ static void seal_parts(struct nopal_plan *plan,
 	for (size_t l = 0; l < composition->layer_count; l++)
 		plan->part_count += (uint32_t)composition->layers[l].count;
 	plan->layer_count = (uint32_t)composition->layer_count;
-	plan->layers = calloc(plan->layer_count, sizeof(*plan->layers));
-	plan->parts = calloc(plan->part_count, sizeof(*plan->parts));
+	plan->layers = nopal__zeroed(plan->arena, plan->layer_count,
+				     sizeof(*plan->layers));
+	plan->parts = nopal__zeroed(plan->arena, plan->part_count,
+				    sizeof(*plan->parts));
 	if (!plan->layers || !plan->parts)
-		abort();
+		return false;
 	for (size_t l = 0; l < composition->layer_count; l++) {
 		const struct nopal_composed_layer *composed =
 			&composition->layers[l];
@@ -53,6 +57,7 @@ static void seal_parts(struct nopal_plan *plan,
 			plan->parts[index].index = (uint8_t)index;
 		}
 	}
+	return true;
 }
 
 static const struct nopal_part *provider(const struct nopal_plan *plan,
@@ -281,29 +286,50 @@ static void seal_multiplicity(struct nopal_plan *plan,
 		}
 }
 
-static char *text_copy(const char *text)
+/* NULL: the arena failed. */
+static struct nopal_plan *seal_begin(struct nopal_composition *composition)
 {
-	char *copy = strdup(text ? text : "");
+	struct nopal_arena *arena = &composition->config->arena;
+	struct nopal_plan *plan = nopal__zeroed(arena, 1, sizeof(*plan));
 
-	if (!copy)
-		abort();
-	return copy;
+	if (!plan)
+		return NULL;
+	atomic_init(&plan->references, 1);
+	plan->arena = arena;
+	plan->composition = composition;
+	plan->name = composition->config->name;
+	plan->description = composition->config->description;
+	plan->canonical = composition->canonical;
+	plan->fingerprint = composition->fingerprint;
+	return seal_parts(plan, composition) ? plan : NULL;
 }
 
+static int seal_layers(struct nopal_plan *plan)
+{
+	const struct nopal_composition *composition = plan->composition;
+	int failed = 0;
+
+	for (uint32_t l = 0; !failed && l < plan->layer_count; l++)
+		failed = nopal__seal_layer(plan, &plan->layers[l],
+					   &composition->layers[l]);
+	if (failed)
+		return failed;
+	nopal__seal_facts(plan);
+	nopal__limit_messages(plan, composition->config->message_limit_bytes);
+	seal_budget(plan, &composition->config->budget);
+	for (uint32_t l = 0; !failed && l < plan->layer_count; l++)
+		failed = nopal__seal_fresh(plan, &plan->layers[l]);
+	return failed;
+}
+
+/* NULL: problems were added, or the arena failed. */
 static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 				    struct nopal_problems *problems)
 {
-	struct nopal_plan *plan = calloc(1, sizeof(*plan));
+	struct nopal_plan *plan = seal_begin(composition);
 
 	if (!plan)
-		abort();
-	atomic_init(&plan->references, 1);
-	plan->composition = composition;
-	plan->name = text_copy(composition->config->name);
-	plan->description = text_copy(composition->config->description);
-	plan->canonical = text_copy(composition->canonical);
-	plan->fingerprint = composition->fingerprint;
-	seal_parts(plan, composition);
+		return NULL;
 	seal_multiplicity(plan, composition);
 	seal_stages(plan);
 	seal_demux(plan);
@@ -311,20 +337,11 @@ static struct nopal_plan *seal_plan(struct nopal_composition *composition,
 	    seal_sizes(plan, problems) < 0 ||
 	    nopal__compose_resolve(
 		    composition, plan->layers[plan->layer_count - 1].body_bytes,
-		    problems) < 0) {
-		nopal_plan_unref(plan);
+		    problems) < 0)
 		return NULL;
-	}
 	plan->destination_slot = (uint8_t)nopal_property(plan, "destination");
-	for (uint32_t l = 0; l < plan->layer_count; l++)
-		nopal__seal_layer(plan, &plan->layers[l],
-				  &composition->layers[l]);
-	nopal__seal_facts(plan);
-	nopal__limit_messages(plan, composition->config->message_limit_bytes);
-	seal_budget(plan, &composition->config->budget);
-	for (uint32_t l = 0; l < plan->layer_count; l++)
-		nopal__seal_fresh(plan, &plan->layers[l]);
-	nopal__seal_fields(plan);
+	if (seal_layers(plan) < 0 || nopal__seal_fields(plan) < 0)
+		return NULL;
 	nopal__fused_find(plan);
 	return plan;
 }
@@ -336,12 +353,16 @@ static struct nopal_plan *plan_of(struct nopal_config *config,
 	struct nopal_composition *composition =
 		nopal__compose(config, problems);
 	size_t errors = problems->errors;
-	struct nopal_plan *plan =
-		composition ? seal_plan(composition, problems) : NULL;
+	struct nopal_plan *plan;
 
+	if (!composition)
+		return NULL;
+	plan = seal_plan(composition, problems);
+	if (composition->config->arena.failed)
+		nopal__problems_no_memory(problems);
 	if (problems->errors == errors)
 		return plan;
-	nopal_plan_unref(plan);
+	nopal__composition_free(composition);
 	return NULL;
 }
 
@@ -372,24 +393,5 @@ void nopal_plan_unref(struct nopal_plan *plan)
 	if (!plan || atomic_fetch_sub_explicit(&plan->references, 1,
 					       memory_order_acq_rel) > 1)
 		return;
-	for (uint32_t l = 0; l < plan->layer_count; l++) {
-		free(plan->layers[l].call_store);
-		free(plan->layers[l].shared);
-		free(plan->layers[l].timers);
-		free(plan->layers[l].fresh);
-	}
-	for (uint32_t i = 0; i < plan->argued_count; i++)
-		free(plan->argued[i]);
-	free(plan->argued);
-	free(plan->layers);
-	free(plan->parts);
-	free(plan->fields);
 	nopal__composition_free(plan->composition);
-	free(plan->name);
-	free(plan->description);
-	free(plan->canonical);
-	free(plan->fused_file);
-	free(plan->fused_text);
-	free(plan->fused_failed);
-	free(plan);
 }

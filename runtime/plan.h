@@ -63,6 +63,7 @@ enum nopal_demux {
 	NOPAL_DEMUX_FOREIGN, /* the same, and all is data */
 };
 
+struct nopal_arena;
 struct nopal_composition;
 struct nopal_fused;
 
@@ -146,15 +147,16 @@ struct nopal_layer {
 };
 
 struct nopal_plan {
-	atomic_uint references; /* of sessions in any thread */
-	char *name, *description, *canonical;
+	atomic_uint references;	   /* of sessions in any thread */
+	struct nopal_arena *arena; /* of all here, until it is sealed */
+	const char *name, *description, *canonical;
 	uint64_t fingerprint;
 	uint32_t layer_count, part_count;
 	struct nopal_layer *layers;
 	struct nopal_part *parts; /* top layer's first, in the config's order */
 	/* Copies of parts, each with the argument of a binding. */
 	struct nopal_part **argued;
-	uint32_t argued_count;
+	size_t argued_count;
 	uint32_t slot_count; /* attributes; slot 0 is the absent one */
 	const char *slot_name[NOPAL_SLOT_ROOM];
 	uint64_t properties; /* slots that applications set, a bit each */
@@ -186,13 +188,15 @@ struct nopal_plan {
 	uint32_t path_floor;
 	uint64_t message_limit;
 	struct nopal_budget budget;
-	struct nopal_composition *composition; /* owns parameters */
+	struct nopal_composition *composition; /* owns all of this */
 	/* Set once, when the first session is about to be made (fused.c). */
 	atomic_bool fused_settled;
 	const struct nopal_fused *fused; /* NULL: interpreted */
-	char *fused_file;		 /* that is to be loaded; NULL: none */
-	char *fused_text;   /* for people: which unit, or why none */
-	char *fused_failed; /* the same, where loading it failed */
+	uint64_t fused_shape;		 /* that the unit must have */
+	const char *fused_file;		 /* that is to be loaded; NULL: none */
+	const char *fused_text; /* for people: which unit, or why none */
+	/* The same, where loading it fails; and where it failed, or was not wanted. */
+	const char *fused_unloadable, *fused_failed;
 };
 
 #endif

@@ -5,14 +5,21 @@
  * A problem says what is wrong, where, and the smallest fix.  The checks of a
  * composition add them in whatever order suits the check; people read them in
  * the order of lines.
+ *
+ * A list always has room for one entry more, which says that memory is out: after
+ * it nothing is added, for what is missing would be complained about as well.
  */
 #include "problems.h"
 
-#include <ctype.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+/* Said where there is no memory to say it: of nobody's heap. */
+static char problems_cause[] = "out of memory";
+static char problems_fix[] = "free memory, or raise the limit of this process";
+static struct nopal_problem_entry problems_only = { .cause = problems_cause,
+						    .fix = problems_fix };
 
 void nopal_problems_init(struct nopal_problems *problems)
 {
@@ -21,6 +28,8 @@ void nopal_problems_init(struct nopal_problems *problems)
 
 static void problems_free_entry(struct nopal_problem_entry *entry)
 {
+	if (entry->cause == problems_cause)
+		return;
 	free(entry->file);
 	free(entry->cause);
 	free(entry->fix);
@@ -30,36 +39,83 @@ void nopal_problems_fini(struct nopal_problems *problems)
 {
 	for (size_t i = 0; i < problems->count; i++)
 		problems_free_entry(&problems->entries[i]);
-	free(problems->entries);
+	if (problems->entries != &problems_only)
+		free(problems->entries);
 	nopal_problems_init(problems);
 }
 
-static struct nopal_problem_entry *problems_new(struct nopal_problems *problems)
+/* Room for one more, and for the last one that can be: so nothing is needed to
+ * say that there is no memory, once there is an array at all. */
+static bool problems_room(struct nopal_problems *problems)
 {
-	problems->entries = nopal__one_more(problems->entries, problems->count,
-					    sizeof(*problems->entries));
-	problems->room = problems->count + 1;
-	return &problems->entries[problems->count++];
+	enum { PROBLEMS_FIRST_ROOM = 8 };
+	size_t room = problems->room ? 2 * problems->room : PROBLEMS_FIRST_ROOM;
+	struct nopal_problem_entry *entries;
+
+	if (problems->count + 2 <= problems->room)
+		return true;
+	entries = reallocarray(problems->entries, room, sizeof(*entries));
+	if (!entries)
+		return false;
+	problems->entries = entries;
+	problems->room = room;
+	return true;
 }
 
-/* Takes `cause`. */
-static void problems_put(struct nopal_problems *problems, const char *file,
-			 int line, const char *fix, char *cause, bool warning)
+void nopal__problems_no_memory(struct nopal_problems *problems)
 {
-	struct nopal_problem_entry *entry;
+	if (!problems || problems->no_memory)
+		return;
+	problems->no_memory = true;
+	if (problems->entries)
+		problems->entries[problems->count] = problems_only;
+	else
+		problems->entries = &problems_only;
+	problems->count++;
+	problems->errors++;
+}
 
-	if (!problems) {
-		free(cause);
+/* Takes the strings of `entry`. */
+static void problems_put(struct nopal_problems *problems,
+			 struct nopal_problem_entry entry)
+{
+	if (problems && !problems->no_memory && problems_room(problems)) {
+		problems->entries[problems->count++] = entry;
+		problems->errors += !entry.warning;
 		return;
 	}
-	entry = problems_new(problems);
-	entry->file = file ? nopal__copy(file) : NULL;
-	entry->line = line;
-	entry->fix = fix ? nopal__copy(fix) : NULL;
-	entry->cause = cause;
-	entry->warning = warning;
-	if (!warning)
-		problems->errors++;
+	problems_free_entry(&entry);
+	nopal__problems_no_memory(problems);
+}
+
+/* The last one that was added, to be completed; NULL: the list takes no more. */
+static struct nopal_problem_entry *
+problems_last(const struct nopal_problems *problems)
+{
+	if (!problems || problems->no_memory || !problems->count)
+		return NULL;
+	return &problems->entries[problems->count - 1];
+}
+
+__attribute__((format(printf, 6, 0))) static void
+problems_add(struct nopal_problems *problems, const char *file, int line,
+	     const char *fix, bool warning, const char *cause,
+	     va_list arguments)
+{
+	struct nopal_problem_entry entry = { .line = line, .warning = warning };
+
+	if (!problems || problems->no_memory)
+		return;
+	if (vasprintf(&entry.cause, cause, arguments) < 0)
+		entry.cause = NULL;
+	entry.file = file ? strdup(file) : NULL;
+	entry.fix = fix ? strdup(fix) : NULL;
+	if (!entry.cause || !entry.file != !file || !entry.fix != !fix) {
+		problems_free_entry(&entry);
+		nopal__problems_no_memory(problems);
+		return;
+	}
+	problems_put(problems, entry);
 }
 
 void nopal_problems_add(struct nopal_problems *problems, const char *file,
@@ -68,8 +124,7 @@ void nopal_problems_add(struct nopal_problems *problems, const char *file,
 	va_list arguments;
 
 	va_start(arguments, cause);
-	problems_put(problems, file, line, fix,
-		     nopal__vprinted(cause, arguments), false);
+	problems_add(problems, file, line, fix, false, cause, arguments);
 	va_end(arguments);
 }
 
@@ -79,9 +134,28 @@ void nopal_problems_warn(struct nopal_problems *problems, const char *file,
 	va_list arguments;
 
 	va_start(arguments, cause);
-	problems_put(problems, file, line, fix,
-		     nopal__vprinted(cause, arguments), true);
+	problems_add(problems, file, line, fix, true, cause, arguments);
 	va_end(arguments);
+}
+
+void nopal__problems_fix(struct nopal_problems *problems, const char *fix, ...)
+{
+	struct nopal_problem_entry *entry = problems_last(problems);
+	char *written = NULL;
+	va_list arguments;
+	int length;
+
+	if (!entry)
+		return;
+	va_start(arguments, fix);
+	length = vasprintf(&written, fix, arguments);
+	va_end(arguments);
+	if (length < 0) {
+		nopal__problems_no_memory(problems);
+		return;
+	}
+	free(entry->fix);
+	entry->fix = written;
 }
 
 /* The microprotocol does not know its file and line: whoever called its
@@ -97,20 +171,26 @@ void nopal_problem(struct nopal_problems *problems, const char *parameter,
 }
 
 void nopal__problems_move(struct nopal_problems *to,
-			  struct nopal_problems *from, struct nopal_place place,
-			  const char *prefix)
+			  struct nopal_problems *from, struct nopal_place place)
 {
-	for (size_t i = 0; i < from->count; i++) {
-		const struct nopal_problem_entry *entry = &from->entries[i];
-		bool placed = entry->file != NULL;
-		const char *before = placed || !prefix ? "" : prefix;
+	bool no_memory = from->no_memory;
 
-		problems_put(to, placed ? entry->file : place.file,
-			     placed ? entry->line : place.line, entry->fix,
-			     nopal__printed("%s%s", before, entry->cause),
-			     entry->warning);
+	for (size_t i = 0; i < from->count; i++) {
+		struct nopal_problem_entry *entry = &from->entries[i];
+
+		if (entry->cause == problems_cause)
+			continue;
+		if (!entry->file) {
+			entry->file = place.file ? strdup(place.file) : NULL;
+			no_memory |= !entry->file != !place.file;
+			entry->line = place.line;
+		}
+		problems_put(to, *entry);
 	}
+	from->count = 0; /* they are the other list's */
 	nopal_problems_fini(from);
+	if (no_memory)
+		nopal__problems_no_memory(to);
 }
 
 /* ------------------------------------------------------------------ printing */
@@ -251,12 +331,39 @@ const char *nopal_nearest(const char *name, const char *const *names)
 	return nearest;
 }
 
-char *nopal__suggestion(const char *name, const char *const *names,
-			const char *otherwise)
+/* `before`, and the names; NULL: no memory. */
+static char *nearest_all(const char *before, const char *const *names)
 {
+	size_t length = strlen(before);
+	char *all;
+
+	for (const char *const *one = names; *one; one++)
+		length += strlen(*one) + strlen(" ");
+	all = malloc(length + 1);
+	if (!all)
+		return NULL;
+	strcpy(all, before);
+	for (const char *const *one = names; *one; one++)
+		strcat(strcat(all, one == names ? "" : " "), *one);
+	return all;
+}
+
+void nopal__problems_suggest(struct nopal_problems *problems, const char *name,
+			     const char *const *names, const char *before)
+{
+	struct nopal_problem_entry *entry = problems_last(problems);
 	const char *nearest = nopal_nearest(name, names);
+	char *all;
 
 	if (nearest)
-		return nopal__printed("did you mean `%s`?", nearest);
-	return otherwise ? nopal__copy(otherwise) : NULL;
+		nopal__problems_fix(problems, "did you mean `%s`?", nearest);
+	if (!entry || nearest || !before)
+		return;
+	all = nearest_all(before, names);
+	if (!all) {
+		nopal__problems_no_memory(problems);
+		return;
+	}
+	free(entry->fix);
+	entry->fix = all;
 }

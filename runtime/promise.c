@@ -10,8 +10,6 @@
  */
 #include "promise.h"
 
-#include <stdlib.h>
-
 #include "compose.h"
 #include "plan.h"
 #include "text.h"
@@ -53,7 +51,8 @@ static bool promise_acts(const struct nopal_promise_walk *walk,
 {
 	const struct nopal_service *service = &walk->service;
 
-	if (row->of && !nopal__words_meet(row->of, walk->names, '|'))
+	if (row->of && !walk->any_names &&
+	    !nopal__words_meet(row->of, walk->names, '|'))
 		return false;
 	if (row->where_has &&
 	    !nopal_promises(service, row->where, row->where_has))
@@ -192,37 +191,19 @@ void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until)
 		promise_layer(walk, l);
 }
 
-/* With every property that a row is about, all such rows act: the worst case. */
-static void promise_names(const struct nopal_composition *composition,
-			  struct nopal_text *names)
-{
-	for (size_t l = 0; l < composition->layer_count; l++)
-		for (size_t m = 0; m < composition->layers[l].count; m++) {
-			const struct nopal_promise *row =
-				composition->layers[l]
-					.members[m]
-					.microprotocol->promises;
-
-			for (; row && row->because; row++)
-				if (row->of)
-					nopal__append(names, "%s|", row->of);
-		}
-}
-
 bool nopal__promise_stands_on_all(const struct nopal_composition *composition,
 				  size_t layer)
 {
-	struct nopal_promise_walk walk = { .composition = composition };
-	struct nopal_text names = { 0 };
+	struct nopal_promise_walk walk = {
+		.composition = composition,
+		.any_names = true,
+	};
 
 	for (size_t l = layer + 1; l < composition->layer_count; l++)
 		if (composition->layers[l].multiplicity ==
 		    NOPAL_PER_DESTINATION)
 			return false;
-	promise_names(composition, &names);
-	walk.names = names.text;
 	nopal__promise_walk(&walk, layer);
-	free(names.text);
 	return walk.service.quality[NOPAL_DELIVERY].below == NOPAL_ALL;
 }
 

@@ -9,7 +9,6 @@
  * nothing ends, resends without congestion control, reliable delivery without flow
  * control, repairs that come after the play-out delay.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "composing.h"
@@ -39,24 +38,34 @@ check_member(const struct nopal_composition *composition, int part)
 	return &layer->members[index - layer->first_part];
 }
 
-/* "add a {} or b {}": all whose rows give this; NULL: none does.  Caller frees. */
-static char *check_givers(enum nopal_quality quality, unsigned value)
+static bool check_gives(const struct nopal_microprotocol *one,
+			enum nopal_quality quality, unsigned value)
 {
-	struct nopal_text all = { 0 };
+	const struct nopal_promise *row = one->promises;
+
+	for (; row && row->because; row++)
+		if (row->quality == quality && row->act == NOPAL_GIVES &&
+		    (row->value & value) == value)
+			return true;
+	return false;
+}
+
+/* "add a {} or b {}": all whose rows give this; empty: none does. */
+static const char *check_givers(const struct check *check,
+				enum nopal_quality quality, unsigned value)
+{
+	struct nopal_text all = {
+		.arena = &check->composition->config->arena,
+	};
 
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
-		const struct nopal_promise *row = one->promises;
 
-		while (row && row->because &&
-		       !(row->quality == quality && row->act == NOPAL_GIVES &&
-			 (row->value & value) == value))
-			row++;
-		if (row && row->because)
+		if (check_gives(one, quality, value))
 			nopal__append(&all, "%s %s {}",
-				      all.text ? " or" : "add", one->name);
+				      all.length ? " or" : "add", one->name);
 	}
-	return all.text;
+	return nopal__text(&all);
 }
 
 /* ---------------------------------------------------------------------- refused */
@@ -67,7 +76,6 @@ static void check_require(struct check *check,
 			  const struct nopal_service *service)
 {
 	unsigned value = service->quality[row->quality].value;
-	char *fix;
 
 	if ((value & row->value) == row->value)
 		return;
@@ -107,13 +115,9 @@ static void check_layer_labels(const struct check *check, size_t index,
 	for (size_t i = 0; i < layer->count; i++) {
 		const struct nopal_member *member = &layer->members[i];
 		const char *label = check_label(member);
-		char *fix;
 
 		if (!label)
 			continue;
-		fix = nopal__printed("use fixed_size {} or resize {} in place "
-				     "of %s {}",
-				     sharer->microprotocol->name);
 		nopal_problems_add(
 			check->problems, sharer->place.file, sharer->place.line,
 			fix,
@@ -121,7 +125,10 @@ static void check_layer_labels(const struct check *check, size_t index,
 			"message, and %s cannot carry it: %s",
 			label, member->microprotocol->name, layer->name,
 			sharer->microprotocol->name, labels->row->because);
-		free(fix);
+		nopal__problems_fix(check->problems,
+				    "use fixed_size {} or resize {} in place "
+				    "of %s {}",
+				    sharer->microprotocol->name);
 		return; /* one of a layer is enough */
 	}
 }
@@ -147,13 +154,13 @@ static void check_wait(const struct check *check,
 		       const struct nopal_member *member,
 		       const struct nopal_promise *row)
 {
-	char *fix = row->unless_has ? check_givers(row->unless, row->unless_has)
-				    : NULL;
-
-	nopal_problems_warn(check->problems, member->place.file,
-			    member->place.line, fix, "%s may stand still: %s",
-			    member->microprotocol->name, row->because);
-	free(fix);
+	nopal_problems_warn(
+		check->problems, member->place.file, member->place.line,
+		row->unless_has
+			? check_givers(check, row->unless, row->unless_has)
+			: NULL,
+		"%s may stand still: %s", member->microprotocol->name,
+		row->because);
 }
 
 /* Sees every row that acts on messages without properties. */
@@ -194,21 +201,19 @@ static void check_play_out(const struct check *check)
 {
 	const struct check_row *repair = &check->repair;
 	const struct check_row *discard = &check->discard;
-	char *fix;
 
 	if (!check_time(discard) || check_time(repair) <= check_time(discard))
 		return;
-	fix = nopal__printed(
-		"set %s.%s below %s.%s", repair->member->microprotocol->name,
-		repair->row->bound, discard->member->microprotocol->name,
-		discard->row->bound);
 	nopal_problems_warn(check->problems, repair->member->place.file,
-			    repair->member->place.line, fix,
+			    repair->member->place.line, NULL,
 			    "%s may repair a segment later than %s waits for "
 			    "it",
 			    repair->member->microprotocol->name,
 			    discard->member->microprotocol->name);
-	free(fix);
+	nopal__problems_fix(
+		check->problems, "set %s.%s below %s.%s",
+		repair->member->microprotocol->name, repair->row->bound,
+		discard->member->microprotocol->name, discard->row->bound);
 }
 
 /* Has some layer this quality?  A channel past it may take it from the top. */

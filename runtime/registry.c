@@ -29,8 +29,11 @@
 #define NOPAL_PLUGINS_DIR "/usr/local/lib/nopal"
 #endif
 
+/* Some eighty are built in; the rest is for plugins. */
+enum { REGISTRY_ROOM = 1024 };
+
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-static const struct nopal_microprotocol **registry; /* by name */
+static const struct nopal_microprotocol *registry[REGISTRY_ROOM]; /* by name */
 static size_t registry_count;
 
 /* Where it is, or where it would be. */
@@ -58,15 +61,18 @@ static const struct nopal_microprotocol *registry_get(const char *name)
 	return registry[place];
 }
 
-static void registry_insert(const struct nopal_microprotocol *microprotocol)
+/* False: it is full. */
+static bool registry_insert(const struct nopal_microprotocol *microprotocol)
 {
 	size_t place = registry_place(microprotocol->name);
 
-	registry = nopal__one_more(registry, registry_count, sizeof(*registry));
+	if (registry_count == REGISTRY_ROOM)
+		return false;
 	memmove(registry + place + 1, registry + place,
 		(registry_count - place) * sizeof(*registry));
 	registry[place] = microprotocol;
 	registry_count++;
+	return true;
 }
 
 /* Under the lock. */
@@ -124,14 +130,14 @@ const struct nopal_microprotocol *nopal_registry_find(const char *name)
 	return found;
 }
 
-const char **nopal__registry_names(void)
+const char *const *nopal__registry_names(struct nopal_arena *arena)
 {
 	const char **names;
 
 	pthread_mutex_lock(&registry_lock);
 	registry_fill();
-	names = nopal__zeroed(registry_count + 1, sizeof(*names));
-	for (size_t i = 0; i < registry_count; i++)
+	names = nopal__zeroed(arena, registry_count + 1, sizeof(*names));
+	for (size_t i = 0; names && i < registry_count; i++)
 		names[i] = registry[i]->name;
 	pthread_mutex_unlock(&registry_lock);
 	return names;
@@ -141,6 +147,7 @@ bool nopal__registry_add(const struct nopal_microprotocol *microprotocol,
 			 const char *origin, struct nopal_problems *problems)
 {
 	const struct nopal_microprotocol *same;
+	bool room = true;
 
 	if (!nopal__descriptor_check(microprotocol, origin, problems))
 		return false;
@@ -148,28 +155,32 @@ bool nopal__registry_add(const struct nopal_microprotocol *microprotocol,
 	registry_fill();
 	same = registry_get(microprotocol->name);
 	if (!same)
-		registry_insert(microprotocol);
+		room = registry_insert(microprotocol);
 	pthread_mutex_unlock(&registry_lock);
+	if (!room)
+		nopal_problems_add(problems, origin, 0, "name fewer plugins",
+				   "there are %d microprotocols already",
+				   REGISTRY_ROOM);
 	if (same && same != microprotocol)
 		nopal_problems_add(problems, origin, 0,
 				   "give it a name of its own",
 				   "there is a microprotocol `%s` already",
 				   microprotocol->name);
-	return !same || same == microprotocol;
+	return room && (!same || same == microprotocol);
 }
 
 /* ------------------------------------------------------------------- plugins */
 
 /* Folders where NAME.so may lie, in the order of looking. */
-static char *registry_folders(void)
+static const char *registry_folders(struct nopal_arena *arena)
 {
 	const char *named = secure_getenv("NOPAL_PLUGINS");
-	struct nopal_text folders = { 0 };
+	struct nopal_text folders = { .arena = arena };
 
 	if (named && *named)
 		nopal__append(&folders, "%s:", named);
 	nopal__append(&folders, "%s", NOPAL_PLUGINS_DIR);
-	return folders.text;
+	return nopal__text(&folders);
 }
 
 bool nopal__may_be_loaded(const char *path)
@@ -182,35 +193,38 @@ bool nopal__may_be_loaded(const char *path)
 }
 
 /* "folder/vegas2.so" declares nopal_vegas2. */
-static char *registry_symbol(const char *path)
+static const char *registry_symbol(struct nopal_arena *arena, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
 	const char *dot = strchr(base, '.');
 	size_t length = dot ? (size_t)(dot - base) : strlen(base);
 
-	return nopal__printed("nopal_%.*s", (int)length, base);
+	return nopal__printed(arena, "nopal_%.*s", (int)length, base);
 }
 
 /* The symbol of an object that is open now. */
-static int registry_take(void *object, const char *path,
-			 struct nopal_problems *problems)
+static int registry_take(struct nopal_arena *arena, void *object,
+			 const char *path, struct nopal_problems *problems)
 {
-	char *symbol = registry_symbol(path);
-	const struct nopal_microprotocol *found = dlsym(object, symbol);
+	const char *symbol = registry_symbol(arena, path);
+	const struct nopal_microprotocol *found;
 
+	if (arena->failed)
+		return -ENOMEM;
+	found = dlsym(object, symbol);
 	if (!found)
 		nopal_problems_add(problems, path, 0,
 				   "name the file after its microprotocol",
 				   "the plugin has no symbol `%s`", symbol);
-	free(symbol);
 	if (found && nopal__registry_add(found, path, problems))
 		return 0;
 	dlclose(object);
 	return -ENOEXEC;
 }
 
-static int registry_open(const char *path, struct nopal_problems *problems)
+static int registry_open(struct nopal_arena *arena, const char *path,
+			 struct nopal_problems *problems)
 {
 	void *object;
 
@@ -224,7 +238,7 @@ static int registry_open(const char *path, struct nopal_problems *problems)
 	}
 	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (object)
-		return registry_take(object, path, problems);
+		return registry_take(arena, object, path, problems);
 	nopal_problems_add(problems, path, 0,
 			   "build it with -shared -fPIC against this "
 			   "version of microprotocol.h",
@@ -232,58 +246,70 @@ static int registry_open(const char *path, struct nopal_problems *problems)
 	return -ENOEXEC;
 }
 
-static int registry_open_path(const char *path, const char *beside,
+static int registry_open_path(struct nopal_arena *arena, const char *path,
+			      const char *beside,
 			      struct nopal_problems *problems)
 {
-	char *whole = beside && *beside && *path != '/'
-			      ? nopal__printed("%s/%s", beside, path)
-			      : nopal__copy(path);
-	int result = registry_open(whole, problems);
+	const char *whole =
+		beside && *beside && *path != '/'
+			? nopal__printed(arena, "%s/%s", beside, path)
+			: path;
 
-	free(whole);
-	return result;
+	return arena->failed ? -ENOMEM : registry_open(arena, whole, problems);
 }
 
-int nopal_plugin_load(const char *name_or_path, const char *beside,
-		      struct nopal_problems *problems)
+static int registry_load(struct nopal_arena *arena, const char *name,
+			 struct nopal_problems *problems)
 {
-	char *folders, *path;
-	int result = -ENOENT;
+	const char *folders = registry_folders(arena);
+	const char *path =
+		nopal__search(arena, folders, name, ".so", nopal__is_readable);
 
-	if (strchr(name_or_path, '/'))
-		return registry_open_path(name_or_path, beside, problems);
-	if (nopal_registry_find(name_or_path))
-		return 0;
-	folders = registry_folders();
-	path = nopal__search(folders, name_or_path, ".so", nopal__is_readable);
 	if (path)
-		result = registry_open(path, problems);
-	else
+		return registry_open(arena, path, problems);
+	if (!arena->failed)
 		nopal_problems_add(problems, NULL, 0,
 				   "write plugin = \"./NAME.so\" where it lies "
 				   "beside the config, or put its folder into "
 				   "$NOPAL_PLUGINS",
 				   "there is no plugin %s.so; looked in %s",
-				   name_or_path, folders);
-	free(path);
-	free(folders);
+				   name, folders);
+	return -ENOENT;
+}
+
+int nopal_plugin_load(const char *name_or_path, const char *beside,
+		      struct nopal_problems *problems)
+{
+	struct nopal_arena arena = { 0 };
+	int result = 0;
+
+	if (strchr(name_or_path, '/'))
+		result = registry_open_path(&arena, name_or_path, beside,
+					    problems);
+	else if (!nopal_registry_find(name_or_path))
+		result = registry_load(&arena, name_or_path, problems);
+	if (arena.failed) {
+		nopal__problems_no_memory(problems);
+		result = -ENOMEM;
+	}
+	nopal__arena_release(&arena);
 	return result;
 }
 
-int nopal__plugin_load_at(const char *name_or_path, struct nopal_place place,
+int nopal__plugin_load_at(struct nopal_arena *arena, const char *name_or_path,
+			  struct nopal_place place,
 			  struct nopal_problems *problems)
 {
 	const char *slash = place.file ? strrchr(place.file, '/') : NULL;
+	const char *beside = ".";
 	struct nopal_problems found;
-	char *beside;
 	int result;
 
-	beside = slash ? nopal__copy_part(place.file,
-					  (size_t)(slash - place.file))
-		       : nopal__copy(".");
+	if (slash)
+		beside = nopal__copy_part(arena, place.file,
+					  (size_t)(slash - place.file));
 	nopal_problems_init(&found);
 	result = nopal_plugin_load(name_or_path, beside, &found);
-	nopal__problems_move(problems, &found, place, NULL);
-	free(beside);
+	nopal__problems_move(problems, &found, place);
 	return result;
 }

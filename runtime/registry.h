@@ -28,11 +28,12 @@ bool nopal__registry_add(const struct nopal_microprotocol *microprotocol,
 bool nopal__may_be_loaded(const char *path);
 
 /* Loads a plugin that a config names at this place. */
-int nopal__plugin_load_at(const char *name_or_path, struct nopal_place place,
+int nopal__plugin_load_at(struct nopal_arena *arena, const char *name_or_path,
+			  struct nopal_place place,
 			  struct nopal_problems *problems);
 
-/* Names of all, in order, NULL-ended; caller frees the array alone. */
-const char **nopal__registry_names(void);
+/* Names of all, in order, NULL-ended; NULL: the arena failed. */
+const char *const *nopal__registry_names(struct nopal_arena *arena);
 
 /* Is the descriptor sound: required fields, table limits, ranges?  Adds what
  * is not; `origin` is the file that problems name.  False: it was not. */

@@ -8,7 +8,6 @@
  * need is added, and those that it needs in turn, with a warning that says so.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "composing.h"
@@ -107,12 +106,12 @@ const char *nopal__role_of_both(const struct nopal_microprotocol *one,
 
 /* ------------------------------------------------------------------ providers */
 
-/* "positive_ack {}", or "one of: a {}, b {}"; NULL: nobody.  Caller frees. */
-static char *relations_providers(const char *relation)
+/* "positive_ack {}", or "one of: a {}, b {}"; "": nobody. */
+static const char *relations_providers(struct nopal_arena *arena,
+				       const char *relation)
 {
-	struct nopal_text all = { 0 };
+	struct nopal_text all = { .arena = arena };
 	size_t count = 0;
-	char *text;
 
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
@@ -122,10 +121,8 @@ static char *relations_providers(const char *relation)
 				      one->name);
 	}
 	if (count <= 1)
-		return all.text;
-	text = nopal__printed("one of: %s", all.text);
-	free(all.text);
-	return text;
+		return nopal__text(&all);
+	return nopal__printed(arena, "one of: %s", nopal__text(&all));
 }
 
 static bool relations_fits(const struct nopal_composed_layer *layer,
@@ -225,19 +222,20 @@ static bool relations_add(struct nopal_composed_layer *layer,
 		need->member ? need->member->microprotocol->name : "the layer";
 	struct nopal_place place = need->place;
 	struct nopal_member *added;
-	char *fix;
 
 	if (!one)
 		return true;
-	fix = nopal__printed("write `%s {}` to make it your own choice",
-			     one->name);
-	nopal_problems_warn(problems, place.file, place.line, fix,
+	nopal_problems_warn(problems, place.file, place.line, NULL,
 			    "added %s, because %s needs %s: %s", one->name, who,
 			    need->relation->role, need->relation->because);
-	free(fix);
+	nopal__problems_fix(problems,
+			    "write `%s {}` to make it your own choice",
+			    one->name);
 	added = nopal__member_add(layer, one, place);
+	if (!added)
+		return true;
 	added->added_for = need->relation->role;
-	nopal__parameters_read(added, NULL, problems);
+	nopal__parameters_read(layer->arena, added, NULL, problems);
 	return false;
 }
 
@@ -261,9 +259,10 @@ static bool relations_say_open(struct nopal_composed_layer *layer,
 			       const struct relations_need *need,
 			       struct nopal_problems *problems)
 {
-	char *who = relations_providers(need->relation->role);
-	char *fix = who ? nopal__printed("add %s", who)
-			: nopal__copy(relations_place(need->relation->role));
+	const char *who =
+		relations_providers(layer->arena, need->relation->role);
+	const char *fix = *who ? nopal__printed(layer->arena, "add %s", who)
+			       : relations_place(need->relation->role);
 
 	if (need->member)
 		nopal_problems_add(
@@ -275,8 +274,6 @@ static bool relations_say_open(struct nopal_composed_layer *layer,
 				   fix, "layer `%s` has no %s: %s", layer->name,
 				   need->relation->role,
 				   need->relation->because);
-	free(fix);
-	free(who);
 	return true;
 }
 
@@ -298,20 +295,18 @@ static void relations_exclusion(const struct nopal_member *one,
 {
 	const struct nopal_member *later =
 		one->place.line > other->place.line ? one : other;
-	char *lift = relation->unless ? nopal__printed(", or set %s.%s = on",
-						       one->microprotocol->name,
-						       relation->unless)
-				      : nopal__copy("");
-	char *fix =
-		nopal__printed("remove %s or %s%s", one->microprotocol->name,
-			       other->microprotocol->name, lift);
+	const char *first = one->microprotocol->name;
+	const char *second = other->microprotocol->name;
 
-	nopal_problems_add(problems, later->place.file, later->place.line, fix,
-			   "%s and %s exclude each other: %s",
-			   one->microprotocol->name, other->microprotocol->name,
+	nopal_problems_add(problems, later->place.file, later->place.line, NULL,
+			   "%s and %s exclude each other: %s", first, second,
 			   relation->because);
-	free(fix);
-	free(lift);
+	if (relation->unless)
+		nopal__problems_fix(problems,
+				    "remove %s or %s, or set %s.%s = on", first,
+				    second, first, relation->unless);
+	else
+		nopal__problems_fix(problems, "remove %s or %s", first, second);
 }
 
 /* The exclusion of `other` by `one` that its parameters do not lift. */
@@ -340,7 +335,6 @@ static void relations_pair(const struct nopal_member *one,
 	const struct nopal_microprotocol *b = other->microprotocol;
 	const struct nopal_relation *relation = relations_stands(one, other);
 	const char *role = nopal__role_of_both(a, b);
-	char *fix;
 
 	if (relation)
 		relations_exclusion(one, other, relation, problems);
@@ -348,12 +342,11 @@ static void relations_pair(const struct nopal_member *one,
 		relations_exclusion(other, one, relation, problems);
 	if (!role)
 		return;
-	fix = nopal__printed("keep one of %s, %s", a->name, b->name);
 	nopal_problems_add(
-		problems, other->place.file, other->place.line, fix,
+		problems, other->place.file, other->place.line, NULL,
 		"%s and %s both provide %s, of which a layer has one", a->name,
 		b->name, role);
-	free(fix);
+	nopal__problems_fix(problems, "keep one of %s, %s", a->name, b->name);
 }
 
 void nopal__relations_check(const struct nopal_composed_layer *layer,

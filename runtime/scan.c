@@ -10,8 +10,9 @@
  */
 #include "scan.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "problems.h"
 
 enum scan_kind {
 	SCAN_END,
@@ -37,6 +38,7 @@ struct scanner {
 	int line;
 	const char *file;
 	struct nopal_problems *problems;
+	struct nopal_arena *arena;
 	struct nopal_scan *scan;
 	struct scan_token token; /* the current one */
 	int layer, section;	 /* that are open; -1: none */
@@ -161,51 +163,47 @@ static char scan_peek(const struct scanner *scanner)
 {
 	struct scanner ahead = *scanner;
 
+	ahead.problems = NULL;
 	scan_skip_blank(&ahead);
 	return *ahead.at && strchr(scan_marks, *ahead.at) ? *ahead.at : '\0';
 }
 
 /* ----------------------------------------------------------------------- items */
 
+/* NULL: the arena failed. */
 static struct nopal_scan_item *scan_add(struct scanner *scanner,
 					const struct scan_token *name)
 {
 	struct nopal_scan *scan = scanner->scan;
-	struct nopal_scan_item *item;
+	struct nopal_scan_item *item = nopal__one_more(
+		scanner->arena, &scan->items, &scan->count, sizeof(*item));
 
-	scan->items =
-		nopal__one_more(scan->items, scan->count, sizeof(*scan->items));
-	item = &scan->items[scan->count++];
-	item->name = nopal__copy_part(name->start, name->length);
+	if (!item)
+		return NULL;
+	item->name =
+		nopal__copy_part(scanner->arena, name->start, name->length);
 	item->line = name->line;
 	item->parent = scanner->section != scan_none ? scanner->section
 						     : scanner->layer;
 	return item;
 }
 
-static void scan_item_fini(struct nopal_scan_item *item)
-{
-	for (size_t i = 0; i < item->values.count; i++)
-		free(item->values.words[i]);
-	free(item->values.words);
-	free(item->name);
-}
-
-/* False: the token cannot be read, and a problem was added. */
+/* False: the token cannot be read. */
 static bool scan_add_word(struct scanner *scanner, struct nopal_scan_item *item,
 			  const struct scan_token *token)
 {
 	struct nopal_place place = { scanner->file, token->line };
-	char *word = nopal__scan_read(token->start, token->length, place,
-				      scanner->problems);
-	struct nopal__values *values = &item->values;
+	const char *word =
+		nopal__scan_read(scanner->arena, token->start, token->length,
+				 place, scanner->problems);
+	const char **room = NULL;
 
-	if (!word)
-		return false;
-	values->words = nopal__one_more(values->words, values->count,
-					sizeof(*values->words));
-	values->words[values->count++] = word;
-	return true;
+	if (word)
+		room = nopal__one_more(scanner->arena, &item->values.words,
+				       &item->values.count, sizeof(*room));
+	if (room)
+		*room = word;
+	return room;
 }
 
 /* ------------------------------------------------------------------- sections */
@@ -214,19 +212,18 @@ static void scan_say_unclosed(struct scanner *scanner, int section,
 			      const char *before, int length)
 {
 	const struct nopal_scan_item *item = &scanner->scan->items[section];
-	char *fix = nopal__printed("close `%s` with }", item->name);
 
 	if (before)
 		nopal_problems_add(scanner->problems, scanner->file, item->line,
-				   fix,
+				   NULL,
 				   "the { of `%s` is not closed before `%.*s` "
 				   "begins",
 				   item->name, length, before);
 	else
 		nopal_problems_add(scanner->problems, scanner->file, item->line,
-				   fix, "the { of `%s` is not closed",
+				   NULL, "the { of `%s` is not closed",
 				   item->name);
-	free(fix);
+	nopal__problems_fix(scanner->problems, "close `%s` with }", item->name);
 }
 
 static void scan_close_for_user(struct scanner *scanner, int *open,
@@ -255,6 +252,8 @@ static void scan_section(struct scanner *scanner, const struct scan_token *name,
 		scan_close_for_user(scanner, &scanner->layer, name);
 	index = (int)scanner->scan->count;
 	item = scan_add(scanner, name);
+	if (!item)
+		return;
 	item->section = true;
 	if (title)
 		scan_add_word(scanner, item, title);
@@ -287,13 +286,12 @@ static void scan_close(struct scanner *scanner)
 static void scan_say_no_value(struct scanner *scanner,
 			      const struct scan_token *name)
 {
-	char *fix = nopal__printed("write `%.*s = VALUE` in one line",
-				   (int)name->length, name->start);
-
-	nopal_problems_add(scanner->problems, scanner->file, name->line, fix,
+	nopal_problems_add(scanner->problems, scanner->file, name->line, NULL,
 			   "`%.*s` has no value", (int)name->length,
 			   name->start);
-	free(fix);
+	nopal__problems_fix(scanner->problems,
+			    "write `%.*s = VALUE` in one line",
+			    (int)name->length, name->start);
 }
 
 /* The current token is the value.  25ms; is a habit from other languages. */
@@ -379,10 +377,12 @@ static void scan_key(struct scanner *scanner, const struct scan_token *name)
 		return;
 	}
 	item = scan_add(scanner, name);
+	if (!item)
+		return;
 	good = scan_is(scanner, '{') ? scan_list(scanner, name, item)
 				     : scan_value(scanner, item);
 	if (!good) /* it was complained about */
-		scan_item_fini(&scanner->scan->items[--scanner->scan->count]);
+		scanner->scan->count--;
 }
 
 /* ----------------------------------------------------------------- statements */
@@ -405,14 +405,12 @@ static void scan_say_call(struct scanner *scanner,
 static void scan_say_lonely(struct scanner *scanner,
 			    const struct scan_token *name)
 {
-	char *fix = nopal__printed("write `%.*s = VALUE` or `%.*s {}`",
-				   (int)name->length, name->start,
-				   (int)name->length, name->start);
-
-	nopal_problems_add(scanner->problems, scanner->file, name->line, fix,
+	nopal_problems_add(scanner->problems, scanner->file, name->line, NULL,
 			   "`%.*s` is followed by neither = nor {",
 			   (int)name->length, name->start);
-	free(fix);
+	nopal__problems_fix(
+		scanner->problems, "write `%.*s = VALUE` or `%.*s {}`",
+		(int)name->length, name->start, (int)name->length, name->start);
 }
 
 /* The current token is a word. */
@@ -453,7 +451,7 @@ static void scan_say_stray(struct scanner *scanner)
 		scan_next(scanner); /* what went with it */
 }
 
-void nopal__scan(const char *text, const char *file,
+void nopal__scan(struct nopal_arena *arena, const char *text, const char *file,
 		 struct nopal_scan *ret_scan, struct nopal_problems *problems)
 {
 	struct scanner scanner = {
@@ -461,6 +459,7 @@ void nopal__scan(const char *text, const char *file,
 		.line = 1,
 		.file = file,
 		.problems = problems,
+		.arena = arena,
 		.scan = ret_scan,
 		.layer = scan_none,
 		.section = scan_none,
@@ -468,7 +467,7 @@ void nopal__scan(const char *text, const char *file,
 
 	*ret_scan = (struct nopal_scan){ 0 };
 	scan_next(&scanner);
-	while (scanner.token.kind != SCAN_END) {
+	while (scanner.token.kind != SCAN_END && !arena->failed) {
 		if (scanner.token.kind == SCAN_WORD)
 			scan_statement(&scanner);
 		else if (scan_is(&scanner, '}'))
@@ -478,12 +477,4 @@ void nopal__scan(const char *text, const char *file,
 	}
 	scan_close_for_user(&scanner, &scanner.section, NULL);
 	scan_close_for_user(&scanner, &scanner.layer, NULL);
-}
-
-void nopal__scan_fini(struct nopal_scan *scan)
-{
-	for (size_t i = 0; i < scan->count; i++)
-		scan_item_fini(&scan->items[i]);
-	free(scan->items);
-	*scan = (struct nopal_scan){ 0 };
 }

@@ -12,7 +12,7 @@
 #include "config_tree.h"
 
 struct nopal_scan_item {
-	char *name; /* as written */
+	const char *name; /* as written */
 	int line;
 	int parent;   /* index of the section around it; -1: none */
 	bool section; /* else a key */
@@ -27,16 +27,15 @@ struct nopal_scan {
 };
 
 /* Always gives what could be read; problems say what could not. */
-void nopal__scan(const char *text, const char *file,
+void nopal__scan(struct nopal_arena *arena, const char *text, const char *file,
 		 struct nopal_scan *ret_scan, struct nopal_problems *problems);
-void nopal__scan_fini(struct nopal_scan *scan);
 
 /* ------------------------------------------------------------ scan_value.c */
 
 /* What a value of `length` bytes says, its quotes among them.  NULL: problems
- * say why not.  Caller frees. */
-char *nopal__scan_read(const char *start, size_t length,
-		       struct nopal_place place,
-		       struct nopal_problems *problems);
+ * say why not. */
+const char *nopal__scan_read(struct nopal_arena *arena, const char *start,
+			     size_t length, struct nopal_place place,
+			     struct nopal_problems *problems);
 
 #endif

@@ -49,15 +49,6 @@ static void value_put_code(struct value_reader *reader, const char *end,
 
 /* ------------------------------------------------------------------ variables */
 
-static const char *value_of_variable(const char *start, size_t length)
-{
-	char *name = nopal__copy_part(start, length);
-	const char *value = getenv(name);
-
-	free(name);
-	return value;
-}
-
 /* False: none begins here. */
 static bool value_variable(struct value_reader *reader)
 {
@@ -76,7 +67,7 @@ static bool value_variable(struct value_reader *reader)
 	name = (size_t)((value ? value : end) - start);
 	if (value)
 		value += strlen(otherwise);
-	start = value_of_variable(start, name);
+	start = getenv(nopal__copy_part(reader->text.arena, start, name));
 	if (start)
 		nopal__append_part(&reader->text, start, strlen(start));
 	else if (value)
@@ -190,17 +181,18 @@ static void value_say_escape(const struct value_reader *reader,
 			   reader->at);
 }
 
-char *nopal__scan_read(const char *start, size_t length,
-		       struct nopal_place place,
-		       struct nopal_problems *problems)
+const char *nopal__scan_read(struct nopal_arena *arena, const char *start,
+			     size_t length, struct nopal_place place,
+			     struct nopal_problems *problems)
 {
 	char quote = *start;
 	bool quoted = quote == '"' || quote == '\'';
 	struct value_reader reader = {
-		start + quoted, start + length - quoted, { 0 }, false
+		.at = start + quoted,
+		.end = start + length - quoted,
+		.text = { .arena = arena },
 	};
 
-	nopal__append_part(&reader.text, "", 0); /* it may stay empty */
 	if (quote == '"')
 		value_double(&reader);
 	else if (quote == '\'')
@@ -208,8 +200,7 @@ char *nopal__scan_read(const char *start, size_t length,
 	else
 		value_word(&reader);
 	if (!reader.wrong)
-		return reader.text.text;
+		return nopal__text(&reader.text);
 	value_say_escape(&reader, start, place, problems);
-	free(reader.text.text);
 	return NULL;
 }

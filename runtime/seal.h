@@ -13,18 +13,18 @@ bool nopal__kind_wanted(const struct nopal_plan *plan,
 			uint8_t code);
 /* Is the event's argument a segment, whose kind chooses the calls? */
 bool nopal__about_segments(unsigned event);
-/* Its arrays, once slots and kinds have their numbers. */
+/* Its arrays, once slots and kinds have their numbers.  -ENOMEM: the arena
+ * failed. */
 struct nopal_composed_layer;
-void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
-		       const struct nopal_composed_layer *composed);
-/* A session begins as a copy of it. */
+int nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
+		      const struct nopal_composed_layer *composed);
 /* What follows for each layer from the service that it stands on. */
 void nopal__seal_facts(struct nopal_plan *plan);
-void nopal__seal_fresh(const struct nopal_plan *plan,
-		       struct nopal_layer *layer);
+/* A session begins as a copy of it.  -ENOMEM: the arena failed. */
+int nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer);
 /* Attribute slots, kinds and headers.  Negative: problems were added. */
 int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems);
-/* The header of a data datagram, for people. */
-void nopal__seal_fields(struct nopal_plan *plan);
+/* The header of a data datagram, for people.  -ENOMEM: the arena failed. */
+int nopal__seal_fields(struct nopal_plan *plan);
 
 #endif

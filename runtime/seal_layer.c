@@ -4,6 +4,7 @@
  * of each event, states and timers; and a fresh session of it, of which each one
  * begins as a copy.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "compose.h"
@@ -53,10 +54,6 @@ static uint8_t shared_place(struct nopal_layer *layer,
 		i++;
 	if (i < layer->shared_count)
 		return (uint8_t)i;
-	layer->shared =
-		realloc(layer->shared, (i + 1) * sizeof(*layer->shared));
-	if (!layer->shared)
-		abort();
 	layer->shared[layer->shared_count++] = (struct nopal_shared_plan){
 		.name = shared->name,
 		.initial = shared->initial,
@@ -65,8 +62,14 @@ static uint8_t shared_place(struct nopal_layer *layer,
 	return (uint8_t)i;
 }
 
-static void seal_shared(struct nopal_layer *layer, struct nopal_part *parts)
+static bool seal_shared(struct nopal_layer *layer, struct nopal_part *parts)
 {
+	size_t room = (size_t)layer->part_count * NOPAL_MAX_SHARED;
+
+	layer->shared =
+		nopal__zeroed(layer->plan->arena, room, sizeof(*layer->shared));
+	if (!layer->shared)
+		return false;
 	for (uint32_t p = 0; p < layer->part_count; p++) {
 		const struct nopal_shared *shared =
 			parts[p].microprotocol->shared;
@@ -79,6 +82,7 @@ static void seal_shared(struct nopal_layer *layer, struct nopal_part *parts)
 				layer, writer ? writer : &shared[i]);
 		}
 	}
+	return true;
 }
 
 /* ---------------------------------------------------------------- hold bits */
@@ -128,12 +132,14 @@ static void seal_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
 
 /* ------------------------------------------------------------------- calls */
 
-/* The part that a binding's handler sees: with an argument, a copy that has it. */
+/* The part that a binding's handler sees: with an argument, a copy that has it; NULL:
+ * the arena failed. */
 static const struct nopal_part *seal_argued(struct nopal_plan *plan,
 					    const struct nopal_part *part,
 					    const void *argument)
 {
 	struct nopal_part *copy;
+	struct nopal_part **place;
 
 	if (!argument)
 		return part;
@@ -141,41 +147,48 @@ static const struct nopal_part *seal_argued(struct nopal_plan *plan,
 		if (plan->argued[i]->index == part->index &&
 		    plan->argued[i]->argument == argument)
 			return plan->argued[i];
-	plan->argued = nopal__one_more(plan->argued, plan->argued_count,
-				       sizeof(*plan->argued));
-	copy = nopal__zeroed(1, sizeof(*copy));
+	copy = nopal__zeroed(plan->arena, 1, sizeof(*copy));
+	place = nopal__one_more(plan->arena, &plan->argued, &plan->argued_count,
+				sizeof(*place));
+	if (!copy || !place)
+		return NULL;
 	*copy = *part;
 	copy->argument = argument;
-	plan->argued[plan->argued_count++] = copy;
+	*place = copy;
 	return copy;
 }
 
+/* Appends to the layer's calls; how many. */
 static uint32_t calls_of_kind(struct nopal_plan *plan,
-			      const struct nopal_layer *layer,
+			      struct nopal_layer *layer,
 			      const struct nopal_ordered *order, size_t count,
-			      uint8_t code, struct nopal_call *ret_calls)
+			      uint8_t code, size_t *used)
 {
-	uint32_t made = 0;
+	size_t before = *used;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct nopal_part *part =
 			&plan->parts[layer->first_part + order[i].member];
 		const struct nopal_binding *binding =
 			&part->microprotocol->bindings[order[i].binding];
+		struct nopal_call *call = NULL;
 
 		if (nopal__kind_wanted(plan, part, binding->kinds, code))
-			ret_calls[made++] = (struct nopal_call){
+			call = nopal__one_more(plan->arena, &layer->call_store,
+					       used, sizeof(*call));
+		if (call)
+			*call = (struct nopal_call){
 				binding->run,
 				seal_argued(plan, part, binding->argument),
 			};
 	}
-	return made;
+	return (uint32_t)(*used - before);
 }
 
 /* Calls are stored behind one another; the table points into the store. */
 static void seal_event(struct nopal_plan *plan, struct nopal_layer *layer,
 		       const struct nopal_composed_layer *composed,
-		       unsigned event, uint32_t *used, uint32_t *room)
+		       unsigned event, size_t *used)
 {
 	struct nopal_ordered order[HANDLER_ROOM];
 	size_t count = nopal__compose_order(composed, (enum nopal_event)event,
@@ -184,38 +197,26 @@ static void seal_event(struct nopal_plan *plan, struct nopal_layer *layer,
 
 	if (count > HANDLER_ROOM)
 		count = HANDLER_ROOM;
-	for (uint8_t code = 0; code < kinds; code++) {
-		if (*used + count > *room) {
-			*room = (*room + (uint32_t)count) * 2;
-			layer->call_store =
-				realloc(layer->call_store,
-					*room * sizeof(struct nopal_call));
-			if (!layer->call_store)
-				abort();
-		}
+	for (uint8_t code = 0; code < kinds; code++)
 		layer->calls[event][code].count =
-			calls_of_kind(plan, layer, order, count, code,
-				      layer->call_store + *used);
-		*used += layer->calls[event][code].count;
-	}
+			calls_of_kind(plan, layer, order, count, code, used);
 }
 
 static void seal_calls(struct nopal_plan *plan, struct nopal_layer *layer,
 		       const struct nopal_composed_layer *composed)
 {
-	uint32_t used = 0, room = HANDLER_ROOM;
+	size_t used = 0;
 
-	layer->call_store = calloc(room, sizeof(struct nopal_call));
-	if (!layer->call_store)
-		abort();
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
-		seal_event(plan, layer, composed, event, &used, &room);
+		seal_event(plan, layer, composed, event, &used);
 	used = 0;
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
 		for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
-			layer->calls[event][code].call =
-				layer->call_store + used;
-			used += layer->calls[event][code].count;
+			struct nopal_calls *calls = &layer->calls[event][code];
+
+			if (calls->count)
+				calls->call = &layer->call_store[used];
+			used += calls->count;
 		}
 }
 
@@ -224,17 +225,18 @@ static void seal_calls(struct nopal_plan *plan, struct nopal_layer *layer,
 static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
 {
 	const struct nopal_timer *timer = part->microprotocol->timers;
+	size_t count = layer->timer_count;
 
-	part->first_timer = (uint8_t)layer->timer_count;
+	part->first_timer = (uint8_t)count;
 	for (; timer && timer->name; timer++) {
-		layer->timers =
-			realloc(layer->timers, (layer->timer_count + 1) *
-						       sizeof(*layer->timers));
-		if (!layer->timers)
-			abort();
-		layer->timers[layer->timer_count++] =
-			(struct nopal_timer_plan){ timer, part };
+		struct nopal_timer_plan *one =
+			nopal__one_more(layer->plan->arena, &layer->timers,
+					&count, sizeof(*one));
+
+		if (one)
+			*one = (struct nopal_timer_plan){ timer, part };
 	}
+	layer->timer_count = (uint32_t)count;
 }
 
 static void seal_states(const struct nopal_plan *plan,
@@ -257,14 +259,15 @@ static void seal_states(const struct nopal_plan *plan,
 }
 
 /* A session begins as a copy of it. */
-void nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
+int nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 {
-	char *fresh = calloc(1, layer->awake_bytes);
-	struct nopal_timer_state *timers = (void *)(fresh + layer->timers_at);
+	char *fresh = nopal__zeroed(plan->arena, 1, layer->awake_bytes);
+	struct nopal_timer_state *timers;
 	struct nopal_awake *awake = (void *)fresh;
 
 	if (!fresh)
-		abort();
+		return -ENOMEM;
+	timers = (void *)(fresh + layer->timers_at);
 	awake->budget = plan->budget;
 	nopal__send_limit(awake);
 	for (uint32_t i = 0; i < layer->shared_count; i++)
@@ -273,6 +276,7 @@ void nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 	for (uint32_t i = 0; i < layer->timer_count + NOPAL_TIMERS_OWN; i++)
 		timers[i].deadline_ns = NOPAL_NEVER;
 	layer->fresh = (void *)fresh;
+	return 0;
 }
 
 /* ---------------------------------------------------------------- the layer */
@@ -343,12 +347,13 @@ static void seal_ways(struct nopal_layer *layer)
 			 !is_handled(layer, NOPAL_SEGMENT_DONE);
 }
 
-void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
-		       const struct nopal_composed_layer *composed)
+int nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
+		      const struct nopal_composed_layer *composed)
 {
 	struct nopal_part *parts = &plan->parts[layer->first_part];
 
-	seal_shared(layer, parts);
+	if (!seal_shared(layer, parts))
+		return -ENOMEM;
 	for (uint32_t p = 0; p < layer->part_count; p++) {
 		seal_holds(plan, layer, &parts[p]);
 		seal_timers(layer, &parts[p]);
@@ -356,8 +361,11 @@ void nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 			layer->connection = &parts[p];
 	}
 	seal_calls(plan, layer, composed);
+	if (plan->arena->failed)
+		return -ENOMEM;
 	seal_ways(layer);
 	seal_states(plan, layer, parts);
 	if (plan->flow && layer->index == plan->flow)
 		seal_flow(plan, layer);
+	return 0;
 }

@@ -9,6 +9,7 @@
  * them, for each layer that has one above it, a byte that says which kind of
  * segment its message is there.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "compose.h"
@@ -496,14 +497,15 @@ static void people_field(struct nopal_plan *plan, const char *attribute,
 		(struct nopal_plan_field){ attribute, microprotocol, bytes };
 }
 
-void nopal__seal_fields(struct nopal_plan *plan)
+int nopal__seal_fields(struct nopal_plan *plan)
 {
 	const struct nopal_header *header =
 		&plan->kinds[NOPAL_KIND_DATA].header;
 
-	plan->fields = calloc(header->count + 4u, sizeof(*plan->fields));
+	plan->fields = nopal__zeroed(plan->arena, header->count + 4u,
+				     sizeof(*plan->fields));
 	if (!plan->fields)
-		abort();
+		return -ENOMEM;
 	if (plan->demux != NOPAL_DEMUX_FOREIGN)
 		people_field(plan, "version and kind", NULL, 1);
 	if (plan->demux == NOPAL_DEMUX_ID)
@@ -519,4 +521,5 @@ void nopal__seal_fields(struct nopal_plan *plan)
 	if (plan->trailer_bytes)
 		people_field(plan, "trailer", plan->seal->microprotocol->name,
 			     plan->trailer_bytes);
+	return 0;
 }

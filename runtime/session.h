@@ -93,7 +93,7 @@ struct nopal_path {
 	int64_t heard_ns;
 };
 struct nopal_paths {
-	uint32_t open; /* a bit a path */
+	uint32_t open;			  /* a bit a path */
 	struct nopal_address opened_with; /* what the peer's address was */
 	struct nopal_path path[NOPAL_PATHS_MOST];
 };

@@ -7,13 +7,18 @@
  * plugin that this config does not load.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "composing.h"
 #include "problems.h"
 #include "registry.h"
 
 enum { WORD_ROOM = 64 };
+
+struct spelling {
+	struct nopal_arena *arena;
+	const struct nopal_member *member;
+	struct nopal_problems *problems;
+};
 
 /* What a layer's place gives, and no microprotocol provides. */
 static const char spelling_places[] = "network|layer_below|flow|destinations";
@@ -28,71 +33,74 @@ static bool spelling_is_known(const char *word)
 	return false;
 }
 
-/* The nearest name or role of the registry; NULL: none is near.  Caller frees. */
-static char *spelling_nearest(const char *word)
+/* All names and roles of the registry, NULL-ended; NULL: the arena failed. */
+static const char *const *spelling_names(struct nopal_arena *arena)
 {
-	const char **names = NULL;
+	const char **names = NULL, **place;
 	size_t count = 0;
-	char *text;
 
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
 		const struct nopal_role *role = one->provides;
 
-		names = nopal__one_more(names, count, sizeof(*names));
-		names[count++] = one->name;
+		place = nopal__one_more(arena, &names, &count, sizeof(*names));
+		if (place)
+			*place = one->name;
 		for (; role && role->name; role++) {
-			names = nopal__one_more(names, count, sizeof(*names));
-			names[count++] = role->name;
+			place = nopal__one_more(arena, &names, &count,
+						sizeof(*names));
+			if (place)
+				*place = role->name;
 		}
 	}
-	names = nopal__one_more(names, count, sizeof(*names));
-	text = nopal__suggestion(word, names, NULL);
-	free(names);
-	return text;
+	nopal__one_more(arena, &names, &count, sizeof(*names));
+	return arena->failed ? NULL : names;
 }
 
-static void spelling_words(const struct nopal_microprotocol *one,
-			   struct nopal_place place, const char *what,
-			   const char *words, struct nopal_problems *problems)
+static void spelling_words(const struct spelling *spelling, const char *what,
+			   const char *words)
 {
 	const char *start;
 	size_t length;
 
 	while (words && (length = nopal__next_word(&words, '|', &start)) > 0) {
+		const char *const *names;
 		char word[WORD_ROOM];
-		char *fix;
 
 		snprintf(word, sizeof(word), "%.*s", (int)length, start);
 		if (spelling_is_known(word))
 			continue;
-		fix = spelling_nearest(word);
-		nopal_problems_warn(problems, place.file, place.line, fix,
-				    "%s of %s names `%s`, which is no "
-				    "microprotocol and no role of one",
-				    what, one->name, word);
-		free(fix);
+		nopal_problems_warn(
+			spelling->problems, spelling->member->place.file,
+			spelling->member->place.line, NULL,
+			"%s of %s names `%s`, which is no "
+			"microprotocol and no role of one",
+			what, spelling->member->microprotocol->name, word);
+		names = spelling_names(spelling->arena);
+		if (names)
+			nopal__problems_suggest(spelling->problems, word, names,
+						NULL);
 	}
 }
 
-void nopal__spelling_warn(const struct nopal_microprotocol *one,
-			  struct nopal_place place,
+void nopal__spelling_warn(struct nopal_arena *arena,
+			  const struct nopal_member *member,
 			  struct nopal_problems *problems)
 {
+	const struct spelling spelling = { arena, member, problems };
+	const struct nopal_microprotocol *one = member->microprotocol;
 	const struct nopal_binding *binding = one->bindings;
 	const struct nopal_relation *relation = one->excludes;
 	const struct nopal_promise *row = one->promises;
 
 	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
-		spelling_words(one, place, "`before`", binding->before,
-			       problems);
-		spelling_words(one, place, "`after`", binding->after, problems);
+		spelling_words(&spelling, "`before`", binding->before);
+		spelling_words(&spelling, "`after`", binding->after);
 	}
 	for (; relation && relation->role; relation++)
-		spelling_words(one, place, "an exclusion", relation->role,
-			       problems);
+		spelling_words(&spelling, "an exclusion", relation->role);
 	for (; row && row->because; row++) {
-		spelling_words(one, place, "a promise", row->with, problems);
-		spelling_words(one, place, "a promise", row->without, problems);
+		spelling_words(&spelling, "a promise", row->with);
+		spelling_words(&spelling, "a promise", row->without);
 	}
 }

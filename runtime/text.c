@@ -1,111 +1,102 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c -- strings and arrays of the configuration side: see text.h.
+ * text.c -- strings of the configuration side: see text.h.
  */
 #include "text.h"
 
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static void *text_need(void *memory)
+const char *nopal__copy_part(struct nopal_arena *arena, const char *start,
+			     size_t length)
 {
-	if (!memory) {
-		fputs("nopal: out of memory while reading a config\n", stderr);
-		abort();
-	}
-	return memory;
-}
+	char *copy = nopal__zeroed(arena, length + 1, 1);
 
-void *nopal__zeroed(size_t count, size_t size)
-{
-	/* calloc(0) may give NULL */
-	return text_need(calloc(count ? count : 1, size ? size : 1));
-}
-
-char *nopal__copy_part(const char *start, size_t length)
-{
-	char *copy = nopal__zeroed(length + 1, 1);
-
+	if (!copy)
+		return "";
 	memcpy(copy, start, length);
 	return copy;
 }
 
-char *nopal__copy(const char *text)
+const char *nopal__copy(struct nopal_arena *arena, const char *text)
 {
-	return nopal__copy_part(text, strlen(text));
+	return nopal__copy_part(arena, text, strlen(text));
 }
 
-char *nopal__vprinted(const char *format, va_list arguments)
+const char *nopal__printed(struct nopal_arena *arena, const char *format, ...)
 {
-	va_list again;
+	va_list arguments, again;
 	char *text;
 	int length;
 
+	va_start(arguments, format);
 	va_copy(again, arguments);
 	length = vsnprintf(NULL, 0, format, again);
 	va_end(again);
-	if (length < 0)
-		return nopal__copy(format);
-	text = nopal__zeroed((size_t)length + 1, 1);
-	vsnprintf(text, (size_t)length + 1, format, arguments);
-	return text;
-}
-
-char *nopal__printed(const char *format, ...)
-{
-	va_list arguments;
-	char *text;
-
-	va_start(arguments, format);
-	text = nopal__vprinted(format, arguments);
+	text = nopal__zeroed(arena, length < 0 ? 1 : (size_t)length + 1, 1);
+	if (text && length > 0)
+		vsnprintf(text, (size_t)length + 1, format, arguments);
 	va_end(arguments);
-	return text;
+	return text ? text : "";
 }
 
-void *nopal__one_more(void *array, size_t count, size_t size)
+/* ---------------------------------------------------------------- growing texts */
+
+/* Room for so many bytes more, and the zero. */
+static bool text_room(struct nopal_text *text, size_t length)
 {
-	bool power_of_two = (count & (count - 1)) == 0;
+	enum { TEXT_FIRST_ROOM = 64 };
+	size_t needed = text->length + length + 1;
+	size_t room = text->room ? 2 * text->room : TEXT_FIRST_ROOM;
+	char *more;
 
-	if (power_of_two) {
-		size_t room = count ? 2 * count : 1;
-
-		array = text_need(reallocarray(array, room, size));
-	}
-	memset((char *)array + count * size, 0, size);
-	return array;
+	if (needed <= text->room)
+		return true;
+	room = room > needed ? room : needed;
+	more = nopal__zeroed(text->arena, room, 1);
+	if (!more)
+		return false;
+	if (text->length)
+		memcpy(more, text->start, text->length);
+	text->start = more;
+	text->room = room;
+	return true;
 }
 
 void nopal__append_part(struct nopal_text *text, const char *start,
 			size_t length)
 {
-	enum { TEXT_FIRST_ROOM = 64 };
-	size_t needed = text->length + length + 1;
-
-	if (needed > text->room) {
-		size_t room = text->room ? 2 * text->room : TEXT_FIRST_ROOM;
-
-		text->room = room > needed ? room : needed;
-		text->text = text_need(realloc(text->text, text->room));
-	}
-	memcpy(text->text + text->length, start, length);
+	if (!text_room(text, length))
+		return;
+	memcpy(text->start + text->length, start, length);
 	text->length += length;
-	text->text[text->length] = '\0';
+	text->start[text->length] = '\0';
 }
 
 void nopal__append(struct nopal_text *text, const char *format, ...)
 {
-	va_list arguments;
-	char *more;
+	va_list arguments, again;
+	int length;
 
 	va_start(arguments, format);
-	more = nopal__vprinted(format, arguments);
+	va_copy(again, arguments);
+	length = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (length > 0 && text_room(text, (size_t)length)) {
+		vsnprintf(text->start + text->length, (size_t)length + 1,
+			  format, arguments);
+		text->length += (size_t)length;
+	}
 	va_end(arguments);
-	nopal__append_part(text, more, strlen(more));
-	free(more);
 }
+
+const char *nopal__text(const struct nopal_text *text)
+{
+	return text->start ? text->start : "";
+}
+
+/* ------------------------------------------------------------------------ words */
 
 size_t nopal__next_word(const char **list, char separator,
 			const char **ret_word)
@@ -152,18 +143,18 @@ bool nopal__is_readable(const char *path)
 	return access(path, R_OK) == 0;
 }
 
-char *nopal__search(const char *folders, const char *name, const char *suffix,
-		    bool (*is_there)(const char *path))
+const char *nopal__search(struct nopal_arena *arena, const char *folders,
+			  const char *name, const char *suffix,
+			  bool (*is_there)(const char *path))
 {
-	while (folders) {
+	while (folders && !arena->failed) {
 		const char *folder;
 		size_t length = nopal__next_word(&folders, ':', &folder);
-		char *path = nopal__printed("%.*s/%s%s", (int)length, folder,
-					    name, suffix);
+		const char *path = nopal__printed(
+			arena, "%.*s/%s%s", (int)length, folder, name, suffix);
 
-		if (is_there(path))
+		if (!arena->failed && is_there(path))
 			return path;
-		free(path);
 	}
 	return NULL;
 }

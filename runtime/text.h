@@ -1,41 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.h -- strings and arrays of the configuration side of the runtime.
+ * text.h -- strings of the configuration side of the runtime.
  *
- * Configs, problems and compositions are made before a packet moves, by one
- * caller at a time, from input of bounded size.  Where the machine has no
- * memory for that, these end the program with a word about it: nothing later
- * could run.  Sessions never call them; they have budgets.
+ * They lie in an arena, and are read only.  Where it fails they are empty, never
+ * NULL: who prints or compares one need not ask.
  */
 #ifndef NOPAL_TEXT_H
 #define NOPAL_TEXT_H
 
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 
-void *nopal__zeroed(size_t count, size_t size) __attribute__((returns_nonnull));
-char *nopal__copy(const char *text) __attribute__((returns_nonnull));
-char *nopal__copy_part(const char *start, size_t length)
+#include "arena.h"
+
+const char *nopal__copy(struct nopal_arena *arena, const char *text)
 	__attribute__((returns_nonnull));
-char *nopal__printed(const char *format, ...)
-	__attribute__((format(printf, 1, 2), returns_nonnull));
-char *nopal__vprinted(const char *format, va_list arguments)
-	__attribute__((format(printf, 1, 0), nonnull(1), returns_nonnull));
+const char *nopal__copy_part(struct nopal_arena *arena, const char *start,
+			     size_t length) __attribute__((returns_nonnull));
+const char *nopal__printed(struct nopal_arena *arena, const char *format, ...)
+	__attribute__((format(printf, 2, 3), returns_nonnull));
 
-/* Room for one element more in an array of `count`; the new one is zeroed.
- * Capacity is the next power of two. */
-void *nopal__one_more(void *array, size_t count, size_t size);
-
-/* A text that grows at its end.  Zero it first; free `text`. */
+/* A text that grows at its end.  Set `arena` first, all else zero. */
 struct nopal_text {
-	char *text; /* NULL while empty */
+	struct nopal_arena *arena;
+	char *start; /* NULL while empty */
 	size_t length, room;
 };
 void nopal__append(struct nopal_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void nopal__append_part(struct nopal_text *text, const char *start,
 			size_t length);
+/* All of it, as a string; good until it grows. */
+const char *nopal__text(const struct nopal_text *text)
+	__attribute__((returns_nonnull));
 
 /* Is `word` one of the words of `list`, which `separator` divides? */
 bool nopal__word_in(const char *list, char separator, const char *word);
@@ -49,9 +45,10 @@ bool nopal__words_meet(const char *one, const char *other, char separator);
 size_t nopal__next_word(const char **list, char separator,
 			const char **ret_word);
 /* The first FOLDER/NAME.SUFFIX that `is_there`, of folders divided by ':'; NULL:
- * none is.  Caller frees. */
-char *nopal__search(const char *folders, const char *name, const char *suffix,
-		    bool (*is_there)(const char *path));
+ * none is, or the arena failed. */
+const char *nopal__search(struct nopal_arena *arena, const char *folders,
+			  const char *name, const char *suffix,
+			  bool (*is_there)(const char *path));
 bool nopal__is_readable(const char *path);
 
 #endif

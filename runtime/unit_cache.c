@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "problems.h"
 #include "text.h"
 
 enum {
@@ -28,16 +29,16 @@ static const char cache_fix[] =
 	"make it yours, with chmod 700, or name another file with -o FILE, and "
 	"its folder in $NOPAL_FUSED";
 
-/* Caller frees; NULL: the environment names none. */
-static char *cache_folder(void)
+/* NULL: the environment names none. */
+static const char *cache_folder(struct nopal_arena *arena)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME");
 	const char *home = secure_getenv("HOME");
 
 	if (cache && *cache == '/')
-		return nopal__printed("%s/nopal", cache);
+		return nopal__printed(arena, "%s/nopal", cache);
 	if (home && *home == '/')
-		return nopal__printed("%s/.cache/nopal", home);
+		return nopal__printed(arena, "%s/.cache/nopal", home);
 	return NULL;
 }
 
@@ -62,30 +63,29 @@ static int cache_make(const char *folder, mode_t mode)
 }
 
 /* `folder` is .../nopal; the one around it is made where it is missing. */
-static int cache_make_both(const char *folder, const char *units)
+static int cache_make_both(struct nopal_arena *arena, const char *folder,
+			   const char *units)
 {
-	char *around =
-		nopal__copy_part(folder, strlen(folder) - strlen("/nopal"));
+	const char *around = nopal__copy_part(
+		arena, folder, strlen(folder) - strlen("/nopal"));
 	int error = cache_make(around, CACHE_AROUND_MODE);
 
-	free(around);
 	if (!error)
 		error = cache_make(folder, CACHE_MODE);
 	return error ? error : cache_make(units, CACHE_MODE);
 }
 
-static int cache_open(const char *folder, const char *units, bool make)
+static int cache_open(const char *folder, const char *units)
 {
-	int error = make ? cache_make_both(folder, units) : 0;
+	int error = cache_is_ours(folder);
 
-	if (!error)
-		error = cache_is_ours(folder);
 	return error ? error : cache_is_ours(units);
 }
 
-static uint64_t cache_key(const struct nopal_plan *plan)
+static uint64_t cache_key(const struct nopal_plan *plan,
+			  struct nopal_arena *arena)
 {
-	uint64_t shape = nopal__plan_shape(plan);
+	uint64_t shape = nopal__plan_shape(plan, arena);
 	struct nopal_hash hash;
 
 	nopal_hash_init(&hash);
@@ -94,33 +94,45 @@ static uint64_t cache_key(const struct nopal_plan *plan)
 	return nopal_hash_final(&hash);
 }
 
-static char *cache_file(const struct nopal_plan *plan, const char *units)
+static const char *cache_file(const struct nopal_plan *plan,
+			      struct nopal_arena *arena, const char *units)
 {
-	return nopal__printed("%s/%s-%016llx" NOPAL_FUSED_SUFFIX, units,
-			      plan->name, (unsigned long long)cache_key(plan));
+	return nopal__printed(arena, "%s/%s-%016llx" NOPAL_FUSED_SUFFIX, units,
+			      plan->name,
+			      (unsigned long long)cache_key(plan, arena));
 }
 
-char *nopal__unit_in_cache(const struct nopal_plan *plan)
+const char *nopal__unit_in_cache(const struct nopal_plan *plan)
 {
-	char *folder = cache_folder();
-	char *units = folder ? nopal__printed("%s/fused", folder) : NULL;
-	char *file = NULL;
+	struct nopal_arena *arena = plan->arena;
+	const char *folder = cache_folder(arena), *units, *file;
 
-	if (units && cache_open(folder, units, false) == 0)
-		file = cache_file(plan, units);
-	if (file && !nopal__is_readable(file)) {
-		free(file);
-		file = NULL;
-	}
-	free(units);
-	free(folder);
-	return file;
+	if (!folder)
+		return NULL;
+	units = nopal__printed(arena, "%s/fused", folder);
+	if (cache_open(folder, units) != 0)
+		return NULL;
+	file = cache_file(plan, arena, units);
+	return nopal__is_readable(file) ? file : NULL;
 }
 
-char *nopal_plan_unit_file(const struct nopal_plan *plan,
-			   struct nopal_problems *problems)
+static void cache_say(const char *units, int error,
+		      struct nopal_problems *problems)
 {
-	char *folder = cache_folder(), *units, *file = NULL;
+	nopal_problems_add(problems, units, 0, cache_fix,
+			   "this folder cannot have fused units: %s",
+			   error == -EPERM
+				   ? "it, or the one around it, belongs to "
+				     "another user, or others may write there"
+				   : strerror(-error));
+}
+
+/* In the arena; NULL: a problem was added. */
+static const char *cache_prepare(const struct nopal_plan *plan,
+				 struct nopal_arena *arena,
+				 struct nopal_problems *problems)
+{
+	const char *folder = cache_folder(arena), *units;
 	int error;
 
 	if (!folder) {
@@ -131,19 +143,25 @@ char *nopal_plan_unit_file(const struct nopal_plan *plan,
 				   "folder for fused units");
 		return NULL;
 	}
-	units = nopal__printed("%s/fused", folder);
-	error = cache_open(folder, units, true);
-	if (error)
-		nopal_problems_add(
-			problems, units, 0, cache_fix,
-			"this folder cannot have fused units: %s",
-			error == -EPERM ? "it, or the one around it, belongs "
-					  "to another user, or others may "
-					  "write there"
-					: strerror(-error));
-	else
-		file = cache_file(plan, units);
-	free(units);
-	free(folder);
+	units = nopal__printed(arena, "%s/fused", folder);
+	error = cache_make_both(arena, folder, units);
+	if (!error)
+		error = cache_open(folder, units);
+	if (!error)
+		return cache_file(plan, arena, units);
+	cache_say(units, error, problems);
+	return NULL;
+}
+
+char *nopal_plan_unit_file(const struct nopal_plan *plan,
+			   struct nopal_problems *problems)
+{
+	struct nopal_arena arena = { 0 };
+	const char *prepared = cache_prepare(plan, &arena, problems);
+	char *file = prepared && !arena.failed ? strdup(prepared) : NULL;
+
+	if (prepared && !file)
+		nopal__problems_no_memory(problems);
+	nopal__arena_release(&arena);
 	return file;
 }

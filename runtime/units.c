@@ -10,7 +10,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "io.h"
@@ -160,29 +160,31 @@ static const struct units_word *units_find(const struct units_word *words,
 
 /* ----------------------------------------------------------------- complaints */
 
-static char *units_names(const struct units_word *words)
+enum { UNITS_NAMES = 64 };
+
+static const char *units_names(const struct units_word *words, char *names)
 {
-	struct nopal_text names = { 0 };
+	size_t length = 0;
 
 	for (const struct units_word *word = words; word->name; word++)
-		nopal__append(&names, "%s%s", names.length ? " " : "",
-			      word->name);
-	return names.text;
+		length +=
+			(size_t)snprintf(names + length, UNITS_NAMES - length,
+					 "%s%s", length ? " " : "", word->name);
+	return names;
 }
 
 static void units_say_bare(const char *text, enum nopal_unit unit,
 			   const char *what, struct nopal_problems *problems)
 {
 	const struct units_family *family = &units_families[unit];
-	char *names = units_names(family->words);
-	char *fix = nopal__printed("write %s with its unit (%s), like %s",
-				   family->noun, names, family->example);
+	char names[UNITS_NAMES];
 
-	nopal_problems_add(problems, NULL, 0, fix,
+	nopal_problems_add(problems, NULL, 0, NULL,
 			   "%s = %s is a bare number where a unit is due", what,
 			   text);
-	free(fix);
-	free(names);
+	nopal__problems_fix(problems, "write %s with its unit (%s), like %s",
+			    family->noun, units_names(family->words, names),
+			    family->example);
 }
 
 /* 10ms where a size is due deserves better than "no such unit". */
@@ -202,34 +204,34 @@ static void units_say_unit(const char *text, const char *unit,
 			   struct nopal_problems *problems)
 {
 	const struct units_family *other = units_other(unit);
-	char *names = family->words ? units_names(family->words) : NULL;
-	char *fix = names ? nopal__printed("units are %s: write %s", names,
-					   family->example)
-			  : nopal__printed("write %s without a unit, like %s",
-					   family->noun, family->example);
+	char names[UNITS_NAMES];
 
 	if (other)
-		nopal_problems_add(problems, NULL, 0, fix,
+		nopal_problems_add(problems, NULL, 0, NULL,
 				   "%s = %s is %s where %s is due", what, text,
 				   other->noun, family->noun);
 	else
-		nopal_problems_add(problems, NULL, 0, fix,
+		nopal_problems_add(problems, NULL, 0, NULL,
 				   "%s = %s: there is no unit `%s`", what, text,
 				   unit);
-	free(fix);
-	free(names);
+	if (family->words)
+		nopal__problems_fix(problems, "units are %s: write %s",
+				    units_names(family->words, names),
+				    family->example);
+	else
+		nopal__problems_fix(problems,
+				    "write %s without a unit, like %s",
+				    family->noun, family->example);
 }
 
 static void units_say_number(const char *text,
 			     const struct units_family *family,
 			     const char *what, struct nopal_problems *problems)
 {
-	char *fix = nopal__printed("write %s, like %s", family->noun,
-				   family->example);
-
-	nopal_problems_add(problems, NULL, 0, fix, "%s = %s is not %s", what,
+	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not %s", what,
 			   *text ? text : "\"\"", family->noun);
-	free(fix);
+	nopal__problems_fix(problems, "write %s, like %s", family->noun,
+			    family->example);
 }
 
 static void units_say_scale(const char *text, const struct units_number *number,
@@ -250,21 +252,22 @@ static void units_say_scale(const char *text, const struct units_number *number,
 static void units_say_word(const char *text, const char *choices,
 			   const char *what, struct nopal_problems *problems)
 {
-	const char *names[64] = { 0 };
-	char *copy = nopal__copy(choices), *rest = copy, *fix, *all;
+	const char *names[64] = { 0 }, *word;
+	struct nopal_arena arena = { 0 };
+	const char *rest = choices;
 	size_t count = 0;
 
-	while (rest && count + 1 < sizeof(names) / sizeof(*names))
-		names[count++] = strsep(&rest, "|");
-	all = nopal__printed("write one of: %s", choices);
-	for (char *at = all; *at; at++)
-		*at = *at == '|' ? ' ' : *at;
-	fix = nopal__suggestion(text, names, all);
-	nopal_problems_add(problems, NULL, 0, fix, "%s = %s is not one of %s",
+	while (rest && count + 1 < sizeof(names) / sizeof(*names)) {
+		size_t length = nopal__next_word(&rest, '|', &word);
+
+		names[count++] = nopal__copy_part(&arena, word, length);
+	}
+	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not one of %s",
 			   what, text, choices);
-	free(fix);
-	free(all);
-	free(copy);
+	if (arena.failed)
+		nopal__problems_no_memory(problems);
+	nopal__problems_suggest(problems, text, names, "write one of: ");
+	nopal__arena_release(&arena);
 }
 
 /* -------------------------------------------------------------------- parsing */
@@ -347,13 +350,6 @@ static bool units_address(const char *text, const char *what,
 	return true;
 }
 
-static char *units_address_text(const struct nopal_address *address)
-{
-	char text[NOPAL_ADDRESS_TEXT];
-
-	return nopal__printed("%s", nopal_address_format(address, text));
-}
-
 bool nopal__quantity_read(const char *text, enum nopal_unit unit,
 			  const char *choices, const char *what,
 			  struct nopal_quantity *ret_quantity,
@@ -411,53 +407,61 @@ static const struct units_word *units_largest(const struct units_word *words,
 	return largest;
 }
 
-static char *units_percent_text(int64_t value)
+/* Room for any quantity but a word's. */
+enum { UNITS_TEXT = NOPAL_ADDRESS_TEXT + 32 };
+
+static void units_percent_text(int64_t value, char *text)
 {
 	int64_t rest = value % UNITS_PARTS_IN_PERCENT;
-	char *digits, *text;
 	size_t length;
 
-	if (rest == 0)
-		return nopal__printed("%" PRId64 "%%",
-				      value / UNITS_PARTS_IN_PERCENT);
-	digits = nopal__printed("%" PRId64 ".%04" PRId64,
-				value / UNITS_PARTS_IN_PERCENT, rest);
-	length = strlen(digits);
-	while (digits[length - 1] == '0')
+	snprintf(text, UNITS_TEXT, "%" PRId64 ".%04" PRId64,
+		 value / UNITS_PARTS_IN_PERCENT, rest);
+	length = strlen(text);
+	while (text[length - 1] == '0')
 		length--;
-	text = nopal__printed("%.*s%%", (int)length, digits);
-	free(digits);
-	return text;
+	length -= text[length - 1] == '.';
+	strcpy(text + length, "%");
 }
 
-char *nopal__quantity_text(struct nopal_quantity quantity, enum nopal_unit unit,
-			   const char *choices)
+static const char *units_text(const struct nopal_quantity *quantity,
+			      enum nopal_unit unit, char *text)
 {
 	const struct units_family *family = &units_families[unit];
 	const struct units_word *word;
 
+	if (quantity->in_segments) {
+		snprintf(text, UNITS_TEXT, "%" PRId64 "seg", quantity->value);
+	} else if (unit == NOPAL_PERCENT) {
+		units_percent_text(quantity->value, text);
+	} else if (unit == NOPAL_ADDRESS) {
+		nopal_address_format(&quantity->address, text);
+	} else if (!family->words) {
+		snprintf(text, UNITS_TEXT, "%" PRId64, quantity->value);
+	} else {
+		word = units_largest(family->words, quantity->value);
+		snprintf(text, UNITS_TEXT, "%" PRId64 "%s",
+			 quantity->value / word->scale, word->name);
+	}
+	return text;
+}
+
+const char *nopal__quantity_text(struct nopal_arena *arena,
+				 struct nopal_quantity quantity,
+				 enum nopal_unit unit, const char *choices)
+{
+	char text[UNITS_TEXT];
+
 	if (unit == NOPAL_SWITCH)
 		choices = units_switch;
-	if (choices) {
-		for (int64_t index = 0; choices; index++) {
-			const char *one;
-			size_t length = nopal__next_word(&choices, '|', &one);
+	for (int64_t index = 0; choices; index++) {
+		const char *one;
+		size_t length = nopal__next_word(&choices, '|', &one);
 
-			if (index == quantity.value)
-				return nopal__copy_part(one, length);
-		}
+		if (index == quantity.value)
+			return nopal__copy_part(arena, one, length);
 	}
-	if (quantity.in_segments)
-		return nopal__printed("%" PRId64 "seg", quantity.value);
-	if (unit == NOPAL_PERCENT)
-		return units_percent_text(quantity.value);
-	if (unit == NOPAL_ADDRESS)
-		return units_address_text(&quantity.address);
-	if (!family->words)
-		return nopal__printed("%" PRId64, quantity.value);
-	word = units_largest(family->words, quantity.value);
-	return nopal__printed("%" PRId64 "%s", quantity.value / word->scale,
-			      word->name);
+	return nopal__copy(arena, units_text(&quantity, unit, text));
 }
 
 /* -------------------------------------------------------------------- ranges */
@@ -493,24 +497,23 @@ bool nopal__quantity_outside(struct nopal_quantity quantity,
 			     const char *most, const char *what,
 			     struct nopal_problems *problems)
 {
-	char *fix, *text;
+	char text[UNITS_TEXT];
 
 	if (unit == NOPAL_SWITCH || unit == NOPAL_WORD || unit == NOPAL_FILE)
 		return false;
 	if (units_against(quantity, unit, least) >= 0 &&
 	    units_against(quantity, unit, most) <= 0)
 		return false;
-	text = nopal__quantity_text(quantity, unit, NULL);
-	if (least && most)
-		fix = nopal__printed("write one from %s to %s", least, most);
-	else if (least)
-		fix = nopal__printed("write %s or more", least);
-	else
-		fix = nopal__printed("write %s or less", most);
-	nopal_problems_add(problems, NULL, 0, fix,
-			   "%s = %s is out of range (%s to %s)", what, text,
+	nopal_problems_add(problems, NULL, 0, NULL,
+			   "%s = %s is out of range (%s to %s)", what,
+			   units_text(&quantity, unit, text),
 			   least ? least : "any", most ? most : "any");
-	free(fix);
-	free(text);
+	if (least && most)
+		nopal__problems_fix(problems, "write one from %s to %s", least,
+				    most);
+	else if (least)
+		nopal__problems_fix(problems, "write %s or more", least);
+	else
+		nopal__problems_fix(problems, "write %s or less", most);
 	return true;
 }

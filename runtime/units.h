@@ -21,9 +21,10 @@ bool nopal__quantity_read(const char *text, enum nopal_unit unit,
 			  struct nopal_quantity *ret_quantity,
 			  struct nopal_problems *problems);
 
-/* The way one would write it: 25ms, 4MiB, 10seg, on, newreno.  Caller frees. */
-char *nopal__quantity_text(struct nopal_quantity quantity, enum nopal_unit unit,
-			   const char *choices);
+/* The way one would write it: 25ms, 4MiB, 10seg, on, newreno. */
+const char *nopal__quantity_text(struct nopal_arena *arena,
+				 struct nopal_quantity quantity,
+				 enum nopal_unit unit, const char *choices);
 
 /* Is it outside [least, most] (either may be NULL), as far as can be told: a
  * bound in segments compares with segments alone.  Adds the problem. */

@@ -7,7 +7,6 @@
  * stops every segment; a member whose facts nobody reads and whose role nobody
  * needs is worth a warning.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "composing.h"
@@ -91,21 +90,20 @@ static void usage_say_two(const struct nopal_member *first,
 			  enum usage_table table, const char *name,
 			  struct nopal_problems *problems)
 {
-	char *fix =
-		nopal__printed("keep one of %s, %s", first->microprotocol->name,
-			       second->microprotocol->name);
-
 	nopal_problems_add(
-		problems, second->place.file, second->place.line, fix,
+		problems, second->place.file, second->place.line, NULL,
 		"%s and %s both write the %s %s, which has one writer",
 		first->microprotocol->name, second->microprotocol->name,
 		usage_nouns[table], name);
-	free(fix);
+	nopal__problems_fix(problems, "keep one of %s, %s",
+			    first->microprotocol->name,
+			    second->microprotocol->name);
 }
 
-static char *usage_who_could(enum usage_table table, const char *name)
+static const char *usage_who_could(struct nopal_arena *arena,
+				   enum usage_table table, const char *name)
 {
-	struct nopal_text all = { 0 };
+	struct nopal_text all = { .arena = arena };
 
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
@@ -114,23 +112,20 @@ static char *usage_who_could(enum usage_table table, const char *name)
 			nopal__append(&all, "%s%s {}",
 				      all.length ? " or " : "add ", one->name);
 	}
-	if (!all.length)
-		nopal__append(&all, "nothing known writes it: is a `plugin` "
-				    "missing?");
-	return all.text;
+	return all.length ? nopal__text(&all)
+			  : "nothing known writes it: is a `plugin` missing?";
 }
 
-static void usage_say_unwritten(const struct nopal_member *reader,
+static void usage_say_unwritten(const struct nopal_composed_layer *layer,
+				const struct nopal_member *reader,
 				enum usage_table table, const char *name,
 				struct nopal_problems *problems)
 {
-	char *fix = usage_who_could(table, name);
-
 	nopal_problems_add(problems, reader->place.file, reader->place.line,
-			   fix, "%s reads the %s %s, which nobody writes",
+			   usage_who_could(layer->arena, table, name),
+			   "%s reads the %s %s, which nobody writes",
 			   reader->microprotocol->name, usage_nouns[table],
 			   name);
-	free(fix);
 }
 
 static void usage_check_entry(const struct nopal_composed_layer *layer,
@@ -147,7 +142,7 @@ static void usage_check_entry(const struct nopal_composed_layer *layer,
 		usage_say_two(writer, member, table, entry.name, problems);
 	if (entry.access == NOPAL_READ && !writer &&
 	    strcmp(entry.name, NOPAL_RUNTIME_ATTRIBUTE) != 0)
-		usage_say_unwritten(member, table, entry.name, problems);
+		usage_say_unwritten(layer, member, table, entry.name, problems);
 }
 
 void nopal__usage_check(const struct nopal_composed_layer *layer,

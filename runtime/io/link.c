@@ -66,15 +66,9 @@ link_refuse(struct link_parser *parser, const char *fix, const char *cause, ...)
 static void link_refuse_name(struct link_parser *parser, const char *what,
 			     const char *const *names)
 {
-	struct nopal_text all = { 0 };
-	char *fix;
-
-	for (size_t i = 0; names[i]; i++)
-		nopal__append(&all, i ? ", %s" : "one of: %s", names[i]);
-	fix = nopal__suggestion(parser->token, names, all.text);
-	link_refuse(parser, fix, "`%s` is not %s", parser->token, what);
-	free(all.text);
-	free(fix);
+	link_refuse(parser, NULL, "`%s` is not %s", parser->token, what);
+	nopal__problems_suggest(parser->problems, parser->token, names,
+				"one of: ");
 }
 
 /* ------------------------------------------------------------------ tokens */

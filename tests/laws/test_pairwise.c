@@ -31,7 +31,6 @@
 #include "nonces.h"
 #include "oracle.h"
 #include "registry.h"
-#include "text.h"
 
 enum {
 	SEEDS = 6,
@@ -149,9 +148,11 @@ static void run(struct tally *tally, struct oracle *oracle,
 static char *without_line(const char *text, const char *at)
 {
 	const char *end = strchr(at, '\n');
+	char *less = strdup(text);
 
-	return nopal__printed("%.*s%s", (int)(at - text), text,
-			      end ? end + 1 : "");
+	assert_non_null(less);
+	strcpy(less + (at - text), end ? end + 1 : "");
+	return less;
 }
 
 /* Does it break a promise with this config, too? */
@@ -173,8 +174,10 @@ static bool breaks(const struct oracle_run *of, const char *config)
  * same seed; the caller frees. */
 static char *reduced(const struct oracle_run *of)
 {
-	char *text = nopal__copy(of->config);
+	char *text = strdup(of->config);
 	const char *at = text;
+
+	assert_non_null(text);
 
 	while (*at) {
 		char *less = without_line(text, at);
@@ -237,9 +240,10 @@ static void run_config(struct tally *tally, const char *text)
 {
 	const char *only = getenv("NOPAL_PAIRWISE_NETWORK");
 	const char *watched = strstr(text, "an_oracle") ? "" : "an_oracle {}\n";
-	char *config = nopal__printed("%s\n%s", text, watched);
+	char *config = NULL;
 	bool damage;
 
+	assert_true(asprintf(&config, "%s\n%s", text, watched) > 0);
 	oracle_register();
 	assert_true(is_good(config));
 	damage = provides(config, "integrity");

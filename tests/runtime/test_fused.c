@@ -414,7 +414,7 @@ static uint64_t shape(const char *config, const char *const *sets)
 	uint64_t hash;
 
 	assert_non_null(plan);
-	hash = nopal__plan_shape(plan);
+	hash = nopal__plan_shape(plan, plan->arena);
 	nopal_plan_unref(plan);
 	return hash;
 }

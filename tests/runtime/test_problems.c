@@ -85,11 +85,11 @@ static void test_a_microprotocol_complains(void **state)
 	nopal_problems_init(&placed);
 	nopal_problem(&problems, "n", "n is not above k", "set n = 5");
 	nopal_problem(&problems, NULL, "nothing fits", NULL);
-	nopal__problems_move(&placed, &problems, place, "fec.");
+	nopal__problems_move(&placed, &problems, place);
 	assert_int_equal(problems.count, 0);
-	says(&placed, "c.conf:5: error: fec.n: n is not above k\n"
+	says(&placed, "c.conf:5: error: n: n is not above k\n"
 		      "  fix: set n = 5\n"
-		      "c.conf:5: error: fec.nothing fits\n");
+		      "c.conf:5: error: nothing fits\n");
 }
 
 static void test_moving_keeps_places(void **state)
@@ -102,7 +102,7 @@ static void test_moving_keeps_places(void **state)
 	nopal_problems_init(&to);
 	nopal_problems_add(&from, "d.conf", 1, NULL, "here");
 	nopal_problems_warn(&from, NULL, 0, NULL, "there");
-	nopal__problems_move(&to, &from, place, NULL);
+	nopal__problems_move(&to, &from, place);
 	assert_int_equal(to.errors, 1);
 	says(&to, "c.conf:5: warning: there\nd.conf:1: error: here\n");
 }
@@ -161,17 +161,51 @@ static void test_nearest_of_the_absurdly_long(void **state)
 
 static void test_suggestion(void **state)
 {
-	static const char *const names[] = { "resize", NULL };
-	char *text;
+	static const char *const names[] = { "resize", "rtp", NULL };
+	struct nopal_problems problems;
 
 	(void)state;
-	text = nopal__suggestion("resizes", names, "see the list");
-	assert_string_equal(text, "did you mean `resize`?");
-	free(text);
-	text = nopal__suggestion("checksum", names, "see the list");
-	assert_string_equal(text, "see the list");
-	free(text);
-	assert_null(nopal__suggestion("checksum", names, NULL));
+	nopal_problems_init(&problems);
+	nopal_problems_add(&problems, "a", 1, NULL, "c");
+	nopal__problems_suggest(&problems, "resizes", names, "one of: ");
+	nopal_problems_add(&problems, "a", 2, NULL, "c");
+	nopal__problems_suggest(&problems, "checksum", names, "one of: ");
+	nopal_problems_add(&problems, "a", 3, "see the list", "c");
+	nopal__problems_suggest(&problems, "checksum", names, NULL);
+	nopal_problems_add(&problems, "a", 4, "see the list", "c");
+	nopal__problems_fix(&problems, "write %d", 5);
+	says(&problems, "a:1: error: c\n  fix: did you mean `resize`?\n"
+			"a:2: error: c\n  fix: one of: resize rtp\n"
+			"a:3: error: c\n  fix: see the list\n"
+			"a:4: error: c\n  fix: write 5\n");
+	nopal__problems_suggest(NULL, "resizes", names, NULL);
+	nopal__problems_fix(NULL, "write %d", 5);
+}
+
+/* It needs none to say so, and what comes after would mislead. */
+static void test_no_memory_is_the_last_that_is_said(void **state)
+{
+	struct nopal_problems problems, moved;
+	struct nopal_place place = { "c.conf", 5 };
+
+	(void)state;
+	nopal_problems_init(&problems);
+	nopal_problems_init(&moved);
+	nopal__problems_no_memory(&problems);
+	nopal__problems_no_memory(&problems);
+	nopal_problems_add(&problems, "a", 1, NULL, "more");
+	nopal__problems_fix(&problems, "less");
+	assert_true(problems.no_memory);
+	assert_int_equal(problems.count, 1);
+	assert_int_equal(problems.errors, 1);
+	nopal_problems_warn(&moved, "a", 1, NULL, "before");
+	nopal__problems_move(&moved, &problems, place);
+	assert_int_equal(problems.count, 0);
+	assert_false(problems.no_memory);
+	assert_true(moved.no_memory);
+	assert_int_equal(moved.errors, 1);
+	says(&moved, "error: out of memory\n  fix: free memory, or raise the "
+		     "limit of this process\na:1: warning: before\n");
 }
 
 int main(void)
@@ -186,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_nearest),
 		cmocka_unit_test(test_nearest_of_the_absurdly_long),
 		cmocka_unit_test(test_suggestion),
+		cmocka_unit_test(test_no_memory_is_the_last_that_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

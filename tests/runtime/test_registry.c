@@ -54,14 +54,15 @@ static void test_find(void **state)
 
 static void test_names_end(void **state)
 {
-	const char **names = nopal__registry_names();
+	struct nopal_arena arena = { 0 };
+	const char *const *names = nopal__registry_names(&arena);
 	size_t count = 0;
 
 	(void)state;
 	while (names[count])
 		count++;
 	assert_int_equal(count, nopal_registry_count());
-	free(names);
+	nopal__arena_release(&arena);
 }
 
 /* ------------------------------------------------------------------- what is let in */

@@ -319,10 +319,12 @@ static void writes(int64_t value, bool segments, enum nopal_unit unit,
 {
 	struct nopal_quantity quantity = { .value = value,
 					   .in_segments = segments };
-	char *text = nopal__quantity_text(quantity, unit, choices);
+	struct nopal_arena arena = { 0 };
 
-	assert_string_equal(text, expected);
-	free(text);
+	assert_string_equal(
+		nopal__quantity_text(&arena, quantity, unit, choices),
+		expected);
+	nopal__arena_release(&arena);
 }
 
 static void test_writing(void **state)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "nopal.h"
-#include "text.h"
 
 struct covering_item {
 	unsigned part;
@@ -52,9 +51,12 @@ const char *covering_why_text(enum covering_why why)
 
 static void add_item(struct covering *covering, struct covering_item item)
 {
-	covering->item = nopal__one_more(covering->item, covering->items,
-					 sizeof(*covering->item));
-	covering->item[covering->items++] = item;
+	struct covering_item *added =
+		nopal__one_more(&covering->arena, &covering->item,
+				&covering->items, sizeof(*added));
+
+	assert(added);
+	*added = item;
 }
 
 static void add_items_of(struct covering *covering, unsigned part)
@@ -310,15 +312,18 @@ static void put(struct making *making, const struct covering_item *item)
 
 static void keep(struct covering *covering, const struct selection *selection)
 {
+	char **text;
+
 	for (size_t a = 0; a < covering->items; a++)
 		for (size_t b = 0; b < a; b++)
 			if (*pair_at(covering, a, b) != PAIR_NONE &&
 			    holds(selection, &covering->item[a]) &&
 			    holds(selection, &covering->item[b]))
 				set_pair(covering, a, b, PAIR_HELD);
-	covering->texts = nopal__one_more(covering->texts, covering->count,
-					  sizeof(*covering->texts));
-	covering->texts[covering->count++] = selection_text(selection);
+	text = nopal__one_more(&covering->arena, &covering->texts,
+			       &covering->count, sizeof(*text));
+	assert(text);
+	*text = selection_text(selection);
 }
 
 /* --------------------------------------------------------------- impossible */
@@ -327,11 +332,11 @@ static void keep(struct covering *covering, const struct selection *selection)
  * needs by itself, must find nothing either. */
 static bool checker_agrees(const struct making *making)
 {
-	char *text = selection_text(&making->selection);
-	char *config = nopal__printed("requires = auto\n%s", text);
+	char *text = selection_text(&making->selection), *config = NULL;
 	struct nopal_problems problems;
 	struct nopal_plan *plan;
 
+	assert(asprintf(&config, "requires = auto\n%s", text) > 0);
 	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "pair.conf", NULL, &problems);
 	nopal_problems_fini(&problems);
@@ -349,10 +354,10 @@ static void note_reason(struct covering *covering, const char *text)
 	for (; left && strcmp(reason->text, text) != 0; left--)
 		reason++;
 	if (!left) {
-		covering->reasons = nopal__one_more(covering->reasons,
-						    covering->reason_count,
-						    sizeof(*covering->reasons));
-		reason = &covering->reasons[covering->reason_count++];
+		reason = nopal__one_more(&covering->arena, &covering->reasons,
+					 &covering->reason_count,
+					 sizeof(*reason));
+		assert(reason);
 		snprintf(reason->text, sizeof(reason->text), "%s", text);
 	}
 	reason->pairs++;
@@ -466,10 +471,8 @@ void covering_free(struct covering *covering)
 {
 	for (size_t i = 0; i < covering->count; i++)
 		free(covering->texts[i]);
-	free(covering->texts);
-	free(covering->reasons);
-	free(covering->item);
 	free(covering->pair);
+	nopal__arena_release(&covering->arena);
 }
 
 static void print_item(const struct covering *covering, size_t index, FILE *out)

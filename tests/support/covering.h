@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "arena.h"
 #include "selection.h"
 
 /* Why no config holds a pair. */
@@ -52,6 +53,7 @@ struct covering {
 	size_t unexplained; /* neither held nor shown to be impossible */
 	/* internal */
 	unsigned long round;
+	struct nopal_arena arena; /* of the arrays */
 	struct covering_item *item;
 	uint8_t *pair; /* items x items */
 };
