@@ -132,9 +132,9 @@ void nopal_sim_tap(struct nopal_world *world,
 			       const struct nopal_address *to,
 			       const uint8_t *bytes, size_t length),
 		   void *user);
-/* Call back at a virtual time. */
-void nopal_sim_at(struct nopal_world *world, int64_t time_ns,
-		  void (*call)(void *user), void *user);
+/* Call back at a virtual time.  -ENOMEM: it will not be called. */
+int nopal_sim_at(struct nopal_world *world, int64_t time_ns,
+		 void (*call)(void *user), void *user);
 /* What a directed link did. */
 struct nopal_link_counters {
 	uint64_t entered, delivered, lost, overflowed, too_big, duplicated,

@@ -205,11 +205,12 @@ void nopal__sim_port_put(struct sim *sim, struct sim_port *port,
 	struct nopal_arrival *arrivals = nopal__sim_reserve(
 		port->arrivals, port->count, &port->room, sizeof(*arrivals));
 
+	if (arrivals)
+		port->arrivals = arrivals;
 	if (!arrivals || !sim_ready_room(sim)) {
 		nopal__sim_packet_drop(packet);
 		return;
 	}
-	port->arrivals = arrivals;
 	arrivals[port->count++] = (struct nopal_arrival){
 		.from = packet->from,
 		.buffer = &packet->buffer,
@@ -425,11 +426,8 @@ static void sim_go(struct sim *sim, int64_t instant_ns)
 	struct nopal_world *world = &sim->world;
 
 	world->now_ns = instant_ns;
-	while (sim->heap.count && sim->heap.events[0].time_ns <= instant_ns) {
-		if (!sim_ready_room(sim))
-			break; /* deliver what there is; the rest is next */
+	while (sim->heap.count && sim->heap.events[0].time_ns <= instant_ns)
 		sim_happen(sim);
-	}
 	sim_give(sim);
 	if (nopal__world_next(world) <= instant_ns)
 		nopal__world_wake(world);
@@ -461,17 +459,17 @@ int nopal_sim_run(struct nopal_world *world, int64_t until_ns)
 	return 0;
 }
 
-void nopal_sim_at(struct nopal_world *world, int64_t time_ns,
-		  void (*call)(void *user), void *user)
+int nopal_sim_at(struct nopal_world *world, int64_t time_ns,
+		 void (*call)(void *user), void *user)
 {
 	struct sim *sim = sim_of(world);
+	const struct sim_event event = { .time_ns = time_ns,
+					 .order = sim->order++,
+					 .kind = SIM_CALL,
+					 .call = call,
+					 .user = user };
 
-	nopal__sim_heap_push(&sim->heap,
-			     &(struct sim_event){ .time_ns = time_ns,
-						  .order = sim->order++,
-						  .kind = SIM_CALL,
-						  .call = call,
-						  .user = user });
+	return nopal__sim_heap_push(&sim->heap, &event) ? 0 : -ENOMEM;
 }
 
 /* ------------------------------------------------------------- the outside */
