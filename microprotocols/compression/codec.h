@@ -32,10 +32,10 @@ struct nopal__codec {
 			  const uint8_t *from, size_t length, uint8_t *to,
 			  size_t room);
 	/* The bytes that from[0..length) is the compressed form of, if they are
-	 * `exactly` so many.  False: they are not. */
-	bool (*expand)(struct nopal_session *session,
-		       struct nopal__codec_memory *memory, const uint8_t *from,
-		       size_t length, uint8_t *to, size_t exactly);
+	 * `exactly` so many.  -EINVAL: they are not; -ENOMEM. */
+	int (*expand)(struct nopal_session *session,
+		      struct nopal__codec_memory *memory, const uint8_t *from,
+		      size_t length, uint8_t *to, size_t exactly);
 	void (*rest)(struct nopal_session *session,
 		     struct nopal__codec_memory *memory);
 };

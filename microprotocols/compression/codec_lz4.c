@@ -3,6 +3,7 @@
  * codec_lz4.c -- blocks of LZ4: levels below 3 are the fast way, from 3 on the
  * thorough one.
  */
+#include <errno.h>
 #include <lz4.h>
 #include <lz4hc.h>
 
@@ -42,17 +43,17 @@ static size_t codec_lz4_squeeze(struct nopal_session *session,
 	return bytes > 0 ? (size_t)bytes : 0;
 }
 
-static bool codec_lz4_expand(struct nopal_session *session,
-			     struct nopal__codec_memory *memory,
-			     const uint8_t *from, size_t length, uint8_t *to,
-			     size_t exactly)
+static int codec_lz4_expand(struct nopal_session *session,
+			    struct nopal__codec_memory *memory,
+			    const uint8_t *from, size_t length, uint8_t *to,
+			    size_t exactly)
 {
 	int bytes = LZ4_decompress_safe((const char *)from, (char *)to,
 					(int)length, (int)exactly);
 
 	(void)session;
 	(void)memory;
-	return bytes >= 0 && (size_t)bytes == exactly;
+	return bytes >= 0 && (size_t)bytes == exactly ? 0 : -EINVAL;
 }
 
 static void codec_lz4_rest(struct nopal_session *session,

@@ -4,6 +4,7 @@
  * content size: who calls knows both better.
  */
 #define ZSTD_STATIC_LINKING_ONLY /* for contexts in memory of ours */
+#include <errno.h>
 #include <zstd.h>
 
 #include "microprotocol.h"
@@ -59,17 +60,20 @@ static size_t codec_zstd_squeeze(struct nopal_session *session,
 	return ZSTD_isError(bytes) ? 0 : bytes;
 }
 
-static bool codec_zstd_expand(struct nopal_session *session,
-			      struct nopal__codec_memory *memory,
-			      const uint8_t *from, size_t length, uint8_t *to,
-			      size_t exactly)
+static int codec_zstd_expand(struct nopal_session *session,
+			     struct nopal__codec_memory *memory,
+			     const uint8_t *from, size_t length, uint8_t *to,
+			     size_t exactly)
 {
 	if (!memory->expander)
 		memory->expander =
 			ZSTD_createDCtx_advanced(codec_zstd_memory(session));
-	return memory->expander &&
-	       ZSTD_decompressDCtx(memory->expander, to, exactly, from,
-				   length) == exactly;
+	if (!memory->expander)
+		return -ENOMEM;
+	return ZSTD_decompressDCtx(memory->expander, to, exactly, from,
+				   length) == exactly
+		       ? 0
+		       : -EINVAL;
 }
 
 static void codec_zstd_rest(struct nopal_session *session,

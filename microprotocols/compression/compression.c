@@ -33,6 +33,8 @@
  *
  * Whoever counts what the receiver holds counts the compressed form.
  */
+#include <errno.h>
+
 #include "microprotocol.h"
 
 #include "codec.h"
@@ -163,6 +165,7 @@ compression_expand(struct nopal_session *session, const struct nopal_part *part,
 	const struct compression_parameters *set = nopal_parameters(part);
 	struct compression *self = nopal_state(session, part);
 	struct nopal_body body = { .length = compression_claim(set, &reader) };
+	int failed;
 
 	if (!body.length)
 		return COMPRESSION_NONSENSE;
@@ -170,11 +173,13 @@ compression_expand(struct nopal_session *session, const struct nopal_part *part,
 	if (!body.buffer)
 		return COMPRESSION_NO_MEMORY;
 	body.bytes = body.buffer->bytes;
-	if (!compression_codec(set)->expand(session, &self->memory, reader.at,
-					    nopal_read_left(&reader),
-					    body.buffer->bytes, body.length)) {
+	failed = compression_codec(set)->expand(
+		session, &self->memory, reader.at, nopal_read_left(&reader),
+		body.buffer->bytes, body.length);
+	if (failed) {
 		nopal_buffer_unref(body.buffer);
-		return COMPRESSION_NONSENSE;
+		return failed == -ENOMEM ? COMPRESSION_NO_MEMORY
+					 : COMPRESSION_NONSENSE;
 	}
 	return nopal_message_replace(session, message, body)
 		       ? COMPRESSION_DONE
