@@ -163,9 +163,13 @@ static int send_message(struct nopal_core *core, struct nopal_body body,
 	if (with)
 		send_put_properties(message, with);
 	send_count(core, message->length);
-	if (core->life == NOPAL_LIFE_OPENING)
-		return send_when_open(core, message);
-	return send_from_user(core, message, false);
+	if (core->life != NOPAL_LIFE_OPENING)
+		return send_from_user(core, message, false);
+	if (send_when_open(core, message) == 0)
+		return 0;
+	send_undo(core, message);
+	nopal__message_free(core, message);
+	return -ENOBUFS;
 }
 
 static int send_buffer(struct nopal_session *session,
