@@ -33,26 +33,34 @@ uint64_t nopal_destination_backlog(const struct nopal_session *session,
 	return member->awake ? member->awake->unfinished_bytes : 0;
 }
 
-void nopal_destination_break(struct nopal_session *session, uint32_t index,
-			     enum nopal_end end, const char *text)
+static void member_break(struct nopal_core *member, enum nopal_end end,
+			 const char *text)
 {
-	struct nopal_core *member =
-		nopal__member_at(nopal__core(session), index);
-
 	nopal__touch(member);
 	nopal__session_end(member, end, text);
 }
 
-/* Room for a choice among all; NULL: out of memory. */
-static uint32_t *choice_of(struct nopal_group *group)
+void nopal_destination_break(struct nopal_session *session, uint32_t index,
+			     enum nopal_end end, const char *text)
 {
+	member_break(nopal__member_at(nopal__core(session), index), end, text);
+}
+
+/* Room for a choice among all; NULL: out of memory, and the group ends: it can
+ * speak to nobody. */
+static uint32_t *choice_of(struct nopal_core *core)
+{
+	struct nopal_group *group = core->group;
 	uint32_t room = group->choice_at + group->count;
 	uint32_t *grown = group->choice;
 
 	if (room > group->choice_room)
 		grown = realloc(group->choice, room * sizeof(*grown));
-	if (!grown)
+	if (!grown) {
+		nopal__session_end(core, NOPAL_RESOURCE,
+				   "no room to choose among destinations");
 		return NULL;
+	}
 	group->choice = grown;
 	if (room > group->choice_room)
 		group->choice_room = room;
@@ -68,7 +76,7 @@ void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 
 	if (!core->is_group)
 		return; /* to the only one */
-	choice = choice_of(group);
+	choice = choice_of(core);
 	group->chosen = true;
 	group->choice_count = 0;
 	for (uint32_t i = 0; choice && i < count && i < group->count; i++)
@@ -126,7 +134,7 @@ static uint32_t choose(struct nopal_core *core,
 
 	if (!core->is_group)
 		return 1;
-	choice = choice_of(group);
+	choice = choice_of(core);
 	if (!choice) {
 		group->choice_count = 0;
 	} else if (id) {
@@ -178,6 +186,9 @@ static void copy_give(struct nopal_core *member, struct nopal_segment *segment,
 		nopal__touch(member);
 		refusal = nopal__message_from_above(member, segment);
 	}
+	if (refusal == -ENOBUFS && nopal__is_reliable(member))
+		member_break(member, NOPAL_RESOURCE,
+			     "no room for a message to it");
 	if (refusal && counted)
 		nopal__copy_settle(member, segment, NOPAL_MISSING);
 }

@@ -355,6 +355,9 @@ void nopal_path_open(struct nopal_session *session, unsigned path);
  * nobody writes that, at the end of the turn.  Asked again within FLOW_TURN it says that
  * more waits than the turn takes; then, as where others wait, app_limited is 0. */
 void nopal_flow_wait(struct nopal_session *session);
+/* Ends the flow with all that stand on it, as out of memory (NOPAL_RESOURCE): where one
+ * of them cannot even say to its peer that it is over. */
+void nopal_flow_break(struct nopal_session *session, const char *text);
 
 /* What sessions of this world measured of the way from our IP address to the
  * peer's, whatever the ports: kept when they have ended, for those that come.

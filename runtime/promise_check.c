@@ -79,14 +79,13 @@ static void check_require(struct check *check,
 
 	if ((value & row->value) == row->value)
 		return;
-	fix = check_givers(row->quality, row->value);
 	nopal_problems_add(
-		check->problems, member->place.file, member->place.line, fix,
+		check->problems, member->place.file, member->place.line,
+		check_givers(check, row->quality, row->value),
 		"%s needs %s `%s`, and has `%s`: %s",
 		member->microprotocol->name, nopal_quality_name(row->quality),
 		nopal_quality_word(row->quality, row->value),
 		nopal_quality_word(row->quality, value), row->because);
-	free(fix);
 }
 
 /* An attribute or a kind of segment that a layer below has to carry. */
@@ -120,7 +119,7 @@ static void check_layer_labels(const struct check *check, size_t index,
 			continue;
 		nopal_problems_add(
 			check->problems, sharer->place.file, sharer->place.line,
-			fix,
+			NULL,
 			"%s of %s in layer `%s` has to travel with each "
 			"message, and %s cannot carry it: %s",
 			label, member->microprotocol->name, layer->name,

@@ -12,6 +12,7 @@
  * made: the segment that departs is a segment there, too, and the one that arrived
  * goes up itself.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "fields.h"
@@ -39,9 +40,31 @@ static bool lets_go(const struct nopal_core *core,
 		       below->budget.objects;
 }
 
+bool nopal__is_reliable(const struct nopal_core *core)
+{
+	int64_t unmet = 0;
+
+	nopal_session_shared(&core->session, "reliability_unmet", &unmet);
+	return unmet != 0;
+}
+
+/* The layer below has no memory for it.  Whoever waits for it there never gets it:
+ * so this one ends, or, where it has, and these were its last words, all below. */
+static void lost_below(struct nopal_core *core)
+{
+	bool ended = core->life == NOPAL_LIFE_ENDED;
+
+	if (nopal__is_reliable(core->below))
+		nopal_session_break(ended ? &core->below->session
+					  : &core->session,
+				    NOPAL_RESOURCE,
+				    "no room for a message in the layer below");
+}
+
 bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 {
 	struct nopal_core *below = core->below;
+	int refusal = -EPIPE;
 
 	if (core->fans_out) {
 		nopal__copies_leave(core, segment);
@@ -58,12 +81,15 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 			nopal__segment_take(below, core, segment);
 			return true;
 		}
-		if ((segments ? nopal__segment_from_above(below, segment)
-			      : nopal__message_from_above(below, segment)) == 0)
+		refusal = segments ? nopal__segment_from_above(below, segment)
+				   : nopal__message_from_above(below, segment);
+		if (refusal == 0)
 			return false;
 	}
 	segment->fate = NOPAL_MISSING;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+	if (refusal == -ENOBUFS)
+		lost_below(core);
 	return false;
 }
 
@@ -138,6 +164,16 @@ static void enter(struct nopal_core *core, struct nopal_core *above,
 	nopal__segment_enter(above, segment);
 }
 
+/* No memory for what the layer below has acknowledged: where that counts as
+ * arrived, nothing sends it again. */
+static void lost_above(struct nopal_core *core, struct nopal_core *above)
+{
+	above->awake->counters.rx_over_budget++;
+	if (nopal__is_reliable(core))
+		nopal_session_break(&above->session, NOPAL_RESOURCE,
+				    "no room for a message that arrived");
+}
+
 void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 {
 	struct nopal_core *above;
@@ -149,9 +185,9 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
 		return;
 	segment = nopal__segment_make(above, kind);
 	if (!segment || !body_of(message, &segment->body)) {
-		above->awake->counters.rx_over_budget++;
 		if (segment)
 			nopal__segment_free(above, segment);
+		lost_above(core, above);
 		return;
 	}
 	segment->incoming = true;

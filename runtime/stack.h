@@ -14,6 +14,9 @@ struct nopal_core;
 /* True: it is the layer's below now. */
 bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment);
 void nopal__stack_up(struct nopal_core *core, struct nopal_message *message);
+/* Does this layer, or one below it, send again what is lost?  Then nobody above does:
+ * what there is no memory for is lost for good. */
+bool nopal__is_reliable(const struct nopal_core *core);
 /* What has these attributes here is a segment above, or all that waits above for the
  * fate of this one is its message. */
 void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,

@@ -106,13 +106,14 @@ static bool is_new(struct nopal_core *flow, uint64_t id)
 }
 
 /* It ends as it begins, and its end tells the peer, whose messages the flow has
- * acknowledged. */
+ * acknowledged.  Where there is no memory even for that, the flow ends. */
 static void stream_refuse(struct nopal_core *flow, struct nopal_core *bottom,
 			  const char *text)
 {
 	flow->awake->counters.rx_over_budget++;
-	if (bottom)
-		nopal__session_end(bottom, NOPAL_RESOURCE, text);
+	nopal__session_end(bottom ? bottom : flow, NOPAL_RESOURCE,
+			   bottom ? text
+				  : "no memory for a stream of the peer's");
 }
 
 /* Who opens need not listen. */
@@ -236,6 +237,14 @@ void nopal_flow_wait(struct nopal_session *session)
 	streams->waiting[(streams->first_waiting + streams->count_waiting++) %
 			 streams->room_waiting] = stream->stream;
 	nopal__touch(flow);
+}
+
+void nopal_flow_break(struct nopal_session *session, const char *text)
+{
+	struct nopal_core *below = nopal__core(session)->below;
+
+	if (below)
+		nopal__session_end(below, NOPAL_RESOURCE, text);
 }
 
 /* The next one that has not ended meanwhile; NULL: nobody waits. */

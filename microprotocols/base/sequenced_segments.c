@@ -95,6 +95,17 @@ sequenced_segments_beyond(struct nopal_session *session,
 	return nopal_numbers_mark(session, &self->seen, number);
 }
 
+/* Above a layer that resends nothing comes again: where there is no memory for a
+ * number of the window, it is lost. */
+static void sequenced_segments_unkept(struct nopal_session *session,
+				      const struct sequenced_segments *self,
+				      uint64_t number)
+{
+	if (nopal_numbers_test(&self->seen, number) == NOPAL_NUMBER_NEW)
+		nopal_session_break(session, NOPAL_RESOURCE,
+				    "no room to remember what arrives");
+}
+
 static bool sequenced_segments_prepare(struct nopal_session *session,
 				       const struct nopal_part *part)
 {
@@ -136,6 +147,8 @@ sequenced_segments_on_from_net(struct nopal_session *session,
 	if (is == NOPAL_NUMBER_BEYOND &&
 	    !nopal_shared(session, part, SEQUENCED_SEGMENTS_UNMET))
 		is = sequenced_segments_beyond(session, self, number);
+	else if (is == NOPAL_NUMBER_BEYOND)
+		sequenced_segments_unkept(session, self, number);
 	if (is != NOPAL_NUMBER_NEW)
 		return NOPAL_STOP;
 	sequenced_segments_tell(session, part);

@@ -15,7 +15,8 @@
  * Raises:    SEGMENT_TO_NET, SESSION_OPENED, PEER_CLOSED, SESSION_BROKEN.
  * Holds:     nothing.
  * Wire:      a segment `end` when all that was sent has its fate; a segment `reset`
- *            when the stream broke: why, 1, and text.
+ *            when the stream broke: why, 1, and text; without memory for that the
+ *            flow ends.
  * Shares:    nothing.
  * Parameters: nothing.
  *
@@ -124,8 +125,10 @@ static enum nopal_verdict stream_end_on_broken(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	segment = nopal_control_begin(session, part, STREAM_END_RESET,
 				      NOPAL_FAILURE_BYTES, &writer);
-	if (!segment)
+	if (!segment) {
+		nopal_flow_break(session, "no room to say that a stream broke");
 		return NOPAL_CONTINUE;
+	}
 	nopal_failure_write(&writer, failure);
 	nopal_control_send(session, segment, nopal_written(&writer));
 	return NOPAL_CONTINUE;
