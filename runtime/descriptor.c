@@ -89,6 +89,8 @@ static void descriptor_default(const struct descriptor_check *check,
 		nopal__quantity_outside(quantity, parameter->unit,
 					parameter->least, parameter->most,
 					"initial", &found);
+	if (found.no_memory)
+		nopal__problems_no_memory(check->problems);
 	for (size_t i = 0; i < found.count; i++)
 		descriptor_say(check, found.entries[i].fix, "parameter",
 			       parameter->name, found.entries[i].cause);
