@@ -7,12 +7,14 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct {
 	uint64_t left; /* allocations until the one that fails; 0: none does */
 	uint64_t failed;
 	int64_t held; /* blocks that were not given back */
+	uint64_t nth;
 	bool on;
 } failing;
 
@@ -97,7 +99,7 @@ void __wrap_free(void *memory)
 
 void failing_from(uint64_t nth, bool on)
 {
-	failing.left = nth;
+	failing.left = failing.nth = nth;
 	failing.on = on;
 	failing.failed = 0;
 }
@@ -106,6 +108,16 @@ uint64_t failing_stop(void)
 {
 	failing.left = 0;
 	return failing.failed;
+}
+
+const char *failing_text(void)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "allocation %llu%s",
+		 (unsigned long long)failing.nth,
+		 failing.on ? " and all after it" : "");
+	return text;
 }
 
 /* False: the run needed no more than there were. */
@@ -118,8 +130,7 @@ static bool sweep_point(void (*run)(void *context), void *context, uint64_t nth,
 	run(context);
 	failing_stop();
 	if (failing.held != before)
-		fail_msg("allocation %llu%s: %lld blocks are lost",
-			 (unsigned long long)nth, on ? " and all after it" : "",
+		fail_msg("%s: %lld blocks are lost", failing_text(),
 			 (long long)(failing.held - before));
 	return failing.failed > 0;
 }

@@ -17,6 +17,8 @@
 void failing_from(uint64_t nth, bool on);
 /* None fails from now on; how many did. */
 uint64_t failing_stop(void);
+/* Which it was, for people: "allocation 7 and all after it". */
+const char *failing_text(void);
 
 /* Calls `run` again and again, each time with another allocation that fails: every
  * `stride`-th, alone and then with all after it, until it needs no more than there

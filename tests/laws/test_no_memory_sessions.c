@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whichever allocation fails while sessions open, talk and close: each ends, and
+ * says truly how.  Nothing crashes, nothing is lost, no run lasts for ever, and a
+ * good end means that all has arrived, as it was sent.
+ *
+ * Both ends and the network between them live in one simulated world, and any of
+ * their allocations fails: one alone, or it and all after it.  Every point is tried,
+ * from the making of the world to its end; NOPAL_NO_MEMORY_STRIDE=N tries every
+ * N-th, NOPAL_NO_MEMORY_ONLY=N the N-th alone, NOPAL_NO_MEMORY_TALK=NAME in one talk.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "failing.h"
+#include "microprotocol.h"
+#include "nopal.h"
+
+enum {
+	TALK_SENDERS = 3,
+	TALK_RECEIVERS = 8,
+	TALK_PORT = 9000,
+	TALK_STEPS = 400000, /* far beyond any of these */
+	TALK_BYTE = 251,     /* bytes count up to this prime */
+};
+static const int64_t talk_end_ns = 600 * NOPAL_SECOND;
+
+struct talk;
+
+struct talk_end {
+	struct talk *talk;
+	struct nopal_session *session; /* NULL before and after its life */
+	bool ended;
+	int end;
+	uint32_t messages; /* sent, or delivered */
+	char text[128];
+};
+
+/* What a talk is about. */
+struct talk_about {
+	const char *name, *config;
+	const char *link;
+	unsigned senders;      /* streams of one flow, or sessions; 0: one */
+	unsigned destinations; /* of a group; 0: no group */
+	uint32_t messages, bytes;
+	bool joins; /* senders are opened as sessions */
+	bool reliable;
+};
+
+struct talk {
+	const struct talk_about *about;
+	struct nopal_plan *plan;
+	struct nopal_world *world;
+	struct talk_end sender[TALK_SENDERS], receiver[TALK_RECEIVERS];
+	unsigned senders, receivers;
+	uint32_t wrong;	  /* messages that are not as they were sent */
+	unsigned dropped; /* destinations that ended badly, as we were told */
+};
+
+/* -------------------------------------------------------------------- sending */
+
+static void pump(struct talk_end *sender)
+{
+	const struct talk_about *about = sender->talk->about;
+	uint8_t bytes[8192];
+	int error = 0;
+
+	for (uint32_t i = 0; i < about->bytes; i++)
+		bytes[i] = (uint8_t)(i % TALK_BYTE);
+	while (sender->session && sender->messages < about->messages) {
+		error = nopal_send(sender->session, bytes, about->bytes, 0);
+		if (error)
+			break;
+		sender->messages++;
+	}
+	if (!sender->session)
+		return;
+	if (error && error != -EAGAIN && error != -EPIPE)
+		nopal_session_abort(sender->session, strerror(-error));
+	else if (sender->messages == about->messages)
+		nopal_session_close(sender->session);
+}
+
+static void on_opened(struct nopal_session *session, void *user)
+{
+	struct talk_end *sender = user;
+
+	sender->session = session;
+	pump(sender);
+}
+
+static void on_writable(struct nopal_session *session, void *user)
+{
+	(void)session;
+	pump(user);
+}
+
+static void on_ended(struct nopal_session *session, int end, const char *text,
+		     void *user)
+{
+	struct talk_end *one = user;
+
+	(void)session;
+	assert_non_null(text);
+	one->session = NULL;
+	one->ended = true;
+	one->end = end;
+	snprintf(one->text, sizeof(one->text), "%s", text);
+}
+
+static void on_destination(struct nopal_session *session,
+			   const struct nopal_destination_info *info,
+			   void *user)
+{
+	struct talk_end *sender = user;
+
+	(void)session;
+	sender->talk->dropped += info->ended && info->end != NOPAL_ENDED_WELL;
+}
+
+static const struct nopal_callbacks sending = {
+	.opened = on_opened,
+	.destination = on_destination,
+	.writable = on_writable,
+	.ended = on_ended,
+};
+
+/* ------------------------------------------------------------------ receiving */
+
+static void *on_accepted(struct nopal_session *session, void *user)
+{
+	struct talk *talk = user;
+	struct talk_end *one = &talk->receiver[talk->receivers++];
+
+	assert_true(talk->receivers <= TALK_RECEIVERS);
+	*one = (struct talk_end){ .talk = talk, .session = session };
+	return one;
+}
+
+static void on_received(struct nopal_session *session,
+			struct nopal_message *message, void *user)
+{
+	struct talk_end *receiver = user;
+	const struct talk_about *about = receiver->talk->about;
+	uint8_t bytes[8192];
+	bool good = nopal_message_copy(message, 0, bytes, sizeof(bytes)) ==
+		    about->bytes;
+
+	(void)session;
+	for (uint32_t i = 0; good && i < about->bytes; i++)
+		good = bytes[i] == i % TALK_BYTE;
+	receiver->talk->wrong += !good;
+	receiver->messages++;
+}
+
+static const struct nopal_callbacks receiving = {
+	.accepted = on_accepted,
+	.received = on_received,
+	.ended = on_ended,
+};
+
+/* -------------------------------------------------------------------- a talk */
+
+/* Host 0 speaks to each of the others. */
+static bool build(struct talk *talk)
+{
+	struct nopal_link forward, reverse;
+	unsigned others = talk->about->destinations;
+
+	if (nopal_link_parse(talk->about->link, &forward, &reverse, NULL) < 0 ||
+	    nopal_sim_star(talk->world, others ? (int)others : 1, &forward,
+			   &reverse) < 0)
+		return false;
+	for (int host = 1; host <= (others ? (int)others : 1); host++) {
+		struct nopal_endpoint *endpoint =
+			nopal_sim_endpoint(talk->world, host, TALK_PORT);
+
+		if (!endpoint ||
+		    nopal_endpoint_allow(endpoint, talk->plan,
+					 NOPAL_ALLOW_CONNECTIONLESS, &receiving,
+					 talk) < 0)
+			return false;
+	}
+	return true;
+}
+
+static struct nopal_session *open_group(struct talk *talk,
+					struct nopal_endpoint *endpoint,
+					struct talk_end *sender)
+{
+	struct nopal_session *group =
+		nopal_group_open(endpoint, talk->plan, &sending, sender);
+	struct nopal_address address;
+	unsigned added = 0;
+
+	for (unsigned host = 1; group && host <= talk->about->destinations;
+	     host++) {
+		nopal_sim_address((int)host, TALK_PORT, &address);
+		added += nopal_destination_add(group, &address) >= 0;
+	}
+	if (group && added < talk->about->destinations)
+		nopal_session_abort(group, "a destination is missing");
+	return group;
+}
+
+static void open_one(struct talk *talk, struct nopal_endpoint *endpoint)
+{
+	struct talk_end *sender = &talk->sender[talk->senders];
+	struct nopal_session *session, *first = talk->sender[0].session;
+	struct nopal_address peer;
+
+	nopal_sim_address(1, TALK_PORT, &peer);
+	sender->talk = talk;
+	if (talk->about->destinations)
+		session = open_group(talk, endpoint, sender);
+	else if (talk->senders == 0 || talk->about->joins)
+		session = nopal_session_open(endpoint, talk->plan, &peer,
+					     &sending, sender);
+	else if (first)
+		session = nopal_stream_open(first, &sending, sender);
+	else
+		session = NULL;
+	if (!session)
+		return;
+	talk->senders++;
+	if (!sender->ended)
+		sender->session = session;
+}
+
+static bool is_over(const struct talk *talk)
+{
+	for (unsigned i = 0; i < talk->senders; i++)
+		if (!talk->sender[i].ended)
+			return false;
+	for (unsigned i = 0; i < talk->receivers; i++)
+		if (!talk->receiver[i].ended)
+			return false;
+	return true;
+}
+
+static void talk_run(struct talk *talk)
+{
+	struct nopal_endpoint *endpoint;
+	unsigned senders = talk->about->senders ? talk->about->senders : 1;
+	uint32_t steps = 0;
+
+	if (!build(talk))
+		return;
+	endpoint = nopal_sim_endpoint(talk->world, 0, 0);
+	for (unsigned i = 0; endpoint && i < senders; i++)
+		open_one(talk, endpoint);
+	while (!is_over(talk) && steps++ < TALK_STEPS &&
+	       nopal_world_now(talk->world) < talk_end_ns &&
+	       nopal_sim_step(talk->world))
+		continue;
+}
+
+/* -------------------------------------------------------------------- judging */
+
+/* All are told, then the test fails. */
+static unsigned violations;
+
+static void say_end(const char *whose, unsigned index,
+		    const struct talk_end *one)
+{
+	print_message("  %s %u: %u messages, %s: %d, %s\n", whose, index,
+		      one->messages, one->ended ? "ended" : "alive", one->end,
+		      one->text);
+}
+
+static void complain(const struct talk *talk, const char *what)
+{
+	print_message("%s, %s: %s\n", talk->about->name, failing_text(), what);
+	for (unsigned i = 0; i < talk->senders; i++)
+		say_end("sender", i, &talk->sender[i]);
+	for (unsigned i = 0; i < talk->receivers; i++)
+		say_end("receiver", i, &talk->receiver[i]);
+	violations++;
+}
+
+static uint64_t delivered(const struct talk *talk)
+{
+	uint64_t messages = 0;
+
+	for (unsigned i = 0; i < talk->receivers; i++)
+		messages += talk->receiver[i].messages;
+	return messages;
+}
+
+static void judge(const struct talk *talk, bool failed, bool over)
+{
+	const struct talk_about *about = talk->about;
+	unsigned reached =
+		about->destinations ? about->destinations - talk->dropped : 1;
+	uint64_t expected = 0;
+	bool well = talk->senders > 0;
+
+	for (unsigned i = 0; i < talk->senders; i++) {
+		const struct talk_end *sender = &talk->sender[i];
+
+		well = well && sender->end == NOPAL_ENDED_WELL;
+		if (sender->end == NOPAL_ENDED_WELL)
+			expected += (uint64_t)about->messages * reached;
+	}
+	if (!over)
+		complain(talk, "a session never ends");
+	if (talk->wrong)
+		complain(talk, "a message is not as it was sent");
+	if (!failed && !well)
+		complain(talk, "it did not end well, and nothing failed");
+	if (about->reliable && delivered(talk) < expected)
+		complain(talk, "a good end, and something is missing");
+}
+
+static void talk_once(void *context)
+{
+	struct talk *talk = context;
+	const struct talk_about *about = talk->about;
+	struct nopal_plan *plan = talk->plan;
+	bool over;
+
+	memset(talk, 0, sizeof(*talk));
+	talk->about = about;
+	talk->plan = plan;
+	talk->world = nopal_sim_new(1);
+	if (talk->world)
+		talk_run(talk);
+	over = is_over(talk);
+	nopal_world_free(talk->world);
+	judge(talk, failing_stop() > 0, over);
+}
+
+static uint64_t asked(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void sweep(const struct talk_about *about)
+{
+	uint64_t only = asked("NOPAL_NO_MEMORY_ONLY", 0);
+	const char *talks = getenv("NOPAL_NO_MEMORY_TALK");
+	uint64_t stride = asked("NOPAL_NO_MEMORY_STRIDE", 1);
+	struct nopal_problems problems;
+	static struct talk talk;
+
+	if (talks && strcmp(talks, about->name) != 0)
+		skip();
+	violations = 0;
+	nopal_problems_init(&problems);
+	talk = (struct talk){
+		.about = about,
+		.plan = nopal_plan_parse(about->config, "talk.conf", NULL,
+					 &problems),
+	};
+	nopal_problems_print(&problems, stderr);
+	assert_non_null(talk.plan);
+	nopal_problems_fini(&problems);
+	if (only) {
+		for (int on = 0; on <= 1; on++) {
+			failing_from(only, on);
+			talk_once(&talk);
+		}
+	} else {
+		print_message("%s: %llu points\n", about->name,
+			      (unsigned long long)failing_sweep(talk_once,
+								&talk, stride));
+	}
+	nopal_plan_unref(talk.plan);
+	assert_int_equal(violations, 0);
+}
+
+/* --------------------------------------------------------------------- talks */
+
+#define LOSSY "rate 10mbit delay 10ms limit 30 loss mask 000010000100000001"
+
+static void test_bulk(void **state)
+{
+	(void)state;
+	sweep(&(struct talk_about){ .name = "bulk",
+				    .config = "extends = \"bulk\"\n",
+				    .link = LOSSY,
+				    .messages = 12,
+				    .bytes = 4000,
+				    .reliable = true });
+}
+
+static void test_streams(void **state)
+{
+	(void)state;
+	sweep(&(struct talk_about){ .name = "streams",
+				    .config = "extends = \"streams\"\n",
+				    .link = LOSSY,
+				    .senders = 3,
+				    .messages = 6,
+				    .bytes = 4000,
+				    .reliable = true });
+}
+
+static void test_a_shared_flow(void **state)
+{
+	(void)state;
+	sweep(&(struct talk_about){ .name = "a shared flow",
+				    .config = "extends = \"udt4_shared\"\n",
+				    .link = LOSSY,
+				    .senders = 2,
+				    .joins = true,
+				    .messages = 6,
+				    .bytes = 4000,
+				    .reliable = true });
+}
+
+static void test_one_to_many(void **state)
+{
+	(void)state;
+	sweep(&(struct talk_about){ .name = "one to many",
+				    .config = "extends = \"one_to_many_all\"\n",
+				    .link = LOSSY,
+				    .destinations = 2,
+				    .messages = 6,
+				    .bytes = 4000,
+				    .reliable = true });
+}
+
+static void test_multicast(void **state)
+{
+	(void)state;
+	sweep(&(struct talk_about){ .name = "multicast",
+				    .config = "extends = \"multicast\"\n",
+				    .link = LOSSY,
+				    .destinations = 2,
+				    .messages = 6,
+				    .bytes = 4000,
+				    .reliable = true });
+}
+
+static void test_redundancy(void **state)
+{
+	(void)state;
+	sweep(&(struct talk_about){
+		.name = "redundancy",
+		.config = "extends = \"bulk\"\n"
+			  "forward_error_correction { k = 4 n = 5 }\n",
+		.link = LOSSY,
+		.messages = 8,
+		.bytes = 4000,
+		.reliable = true });
+}
+
+static void test_sealed_and_compressed(void **state)
+{
+	(void)state;
+	if (!nopal_registry_find("aead"))
+		skip();
+	sweep(&(struct talk_about){ .name = "sealed and compressed",
+				    .config = "extends = \"bulk_aead\"\n"
+					      "compression { single_secret = "
+					      "on }\n",
+				    .link = LOSSY,
+				    .messages = 8,
+				    .bytes = 4000,
+				    .reliable = true });
+}
+
+static void test_without_a_handshake(void **state)
+{
+	(void)state;
+	sweep(&(struct talk_about){
+		.name = "without a handshake",
+		.config = "transport_driver {}\nresize {}\n"
+			  "sequenced_segments {}\nlossy_fifo {}\nchecksum {}\n",
+		.link = "delay 10ms",
+		.messages = 6,
+		.bytes = 2000 });
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bulk),
+		cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_a_shared_flow),
+		cmocka_unit_test(test_one_to_many),
+		cmocka_unit_test(test_multicast),
+		cmocka_unit_test(test_redundancy),
+		cmocka_unit_test(test_sealed_and_compressed),
+		cmocka_unit_test(test_without_a_handshake),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
