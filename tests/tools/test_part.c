@@ -15,129 +15,7 @@
 #include "islands.c"
 #include "part.c"
 
-enum {
-	FILE_BYTES = 300000,
-	HALF_BYTES = 150000,
-};
-
-struct scene {
-	char path[64];
-	struct part_folder folder;
-	uint8_t content[FILE_BYTES];
-	char why[TRANSFER_TEXT_ROOM];
-};
-
-static int scene_open(void **state)
-{
-	struct scene *scene = calloc(1, sizeof(*scene));
-
-	snprintf(scene->path, sizeof(scene->path), "/tmp/nopal-test-XXXXXX");
-	assert_non_null(mkdtemp(scene->path));
-	scene->folder.fd = open(scene->path, O_RDONLY | O_DIRECTORY);
-	scene->folder.limit = INT64_MAX;
-	scene->folder.differs = "differs";
-	for (size_t i = 0; i < FILE_BYTES; i++)
-		scene->content[i] = (uint8_t)(i * 7 + i / 251);
-	*state = scene;
-	return 0;
-}
-
-static const char *const scene_names[] = {
-	"f", ".f.nopal-part", ".f.nopal-state", ".f.nopal-state-new", "outside",
-};
-
-static int scene_close(void **state)
-{
-	struct scene *scene = *state;
-
-	for (size_t i = 0; i < sizeof(scene_names) / sizeof(scene_names[0]);
-	     i++)
-		unlinkat(scene->folder.fd, scene_names[i], 0);
-	assert_int_equal(rmdir(scene->path),
-			 0); /* nothing else was left there */
-	close(scene->folder.fd);
-	free(scene);
-	return 0;
-}
-
-static struct transfer_note offer_of(uint64_t size, int64_t mtime_ns)
-{
-	struct transfer_note note = { .type = TRANSFER_OFFER,
-				      .size = size,
-				      .mtime_ns = mtime_ns,
-				      .text = "f" };
-
-	note.id = transfer_id(note.text, size, mtime_ns);
-	return note;
-}
-
-static bool scene_has(const struct scene *scene, const char *name)
-{
-	return faccessat(scene->folder.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ==
-	       0;
-}
-
-static void scene_put(const struct scene *scene, const char *name,
-		      const void *bytes, size_t length)
-{
-	int fd = openat(scene->folder.fd, name, O_WRONLY | O_CREAT | O_TRUNC,
-			0666);
-
-	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
-	close(fd);
-}
-
-static void scene_expect(const struct scene *scene, const char *name)
-{
-	uint8_t *bytes = malloc(FILE_BYTES + 1);
-	int fd = openat(scene->folder.fd, name, O_RDONLY);
-
-	assert_true(fd >= 0);
-	assert_int_equal(read(fd, bytes, FILE_BYTES + 1), FILE_BYTES);
-	assert_memory_equal(bytes, scene->content, FILE_BYTES);
-	close(fd);
-	free(bytes);
-}
-
-static struct part *scene_part(struct scene *scene, uint64_t expected_offset)
-{
-	struct transfer_note offer = offer_of(FILE_BYTES, 42);
-	struct part *part = NULL;
-	uint64_t offset = 1, hash = 1;
-	struct file_hash prefix;
-
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_YES);
-	while (!part_check(part, &offset, &hash))
-		;
-	assert_int_equal(offset, expected_offset);
-	file_hash_init(&prefix);
-	file_hash_update(&prefix, scene->content, expected_offset);
-	assert_int_equal(hash == file_hash_value(&prefix), 1);
-	return part;
-}
-
-static bool scene_write(struct scene *scene, struct part *part, uint64_t from,
-			uint64_t end)
-{
-	size_t middle = (size_t)(end - from) / 3;
-	struct iovec pieces[] = {
-		{ scene->content + from, middle },
-		{ scene->content + from + middle,
-		  (size_t)(end - from) - middle },
-	};
-
-	return part_write(part, from, pieces, 2, scene->why);
-}
-
-static uint64_t scene_hash(const struct scene *scene)
-{
-	struct file_hash hash;
-
-	file_hash_init(&hash);
-	file_hash_update(&hash, scene->content, FILE_BYTES);
-	return file_hash_value(&hash);
-}
+#include "part_scene.h"
 
 static void part_end_well(struct scene *scene, struct part *part)
 {
@@ -445,121 +323,6 @@ static void test_too_long_is_refused_at_once(void **state)
 	assert_false(scene_has(scene, ".f.nopal-part"));
 }
 
-/* ------------------------------------------------------------------ strangers */
-
-static uint64_t on_disk(const struct part *part)
-{
-	struct stat now;
-
-	assert_int_equal(fstat(part->fd, &now), 0);
-	return (uint64_t)now.st_blocks * 512;
-}
-
-/* However long it says to be: as much is reserved as has come, or a little. */
-static void test_an_offer_reserves_no_disk(void **state)
-{
-	enum { CAME = 3 << 20, ROUNDED = 64 << 10 };
-	static uint8_t bytes[CAME];
-	struct iovec one = { bytes, 1 }, all = { bytes, CAME - 1 };
-	struct scene *scene = *state;
-	struct transfer_note offer = offer_of(UINT64_C(4) << 30, 42);
-	struct part *part = NULL;
-
-	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why),
-			 TRANSFER_YES);
-	assert_true(on_disk(part) <= ROUNDED);
-	assert_true(part_start(part, 0, scene->why));
-	assert_true(on_disk(part) <= ROUNDED);
-	assert_true(part_write(part, 0, &one, 1, scene->why));
-	assert_true(on_disk(part) <= PART_AHEAD_LEAST + ROUNDED);
-	/* beyond a gap, and far */
-	assert_true(part_write(part, UINT64_C(2) << 30, &one, 1, scene->why));
-	assert_true(on_disk(part) <= PART_AHEAD_LEAST + 2 * ROUNDED);
-	assert_true(part_write(part, 1, &all, 1, scene->why));
-	assert_true(on_disk(part) <= 2 * CAME + 3 * ROUNDED);
-	/* and goes back with the session */
-	assert_true(part_close(part, true) <= CAME + 3 * ROUNDED);
-	assert_true(scene_has(scene, ".f.nopal-part"));
-}
-
-static void test_a_part_to_which_nothing_came_goes(void **state)
-{
-	struct scene *scene = *state;
-	struct part *part = scene_part(scene, 0);
-
-	assert_true(part_is_empty(part));
-	assert_true(part_start(part, 0, scene->why));
-	assert_true(part_is_empty(part));
-	assert_int_equal(part_close(part, true), 0);
-	assert_false(scene_has(scene, ".f.nopal-part"));
-	assert_false(scene_has(scene, ".f.nopal-state"));
-}
-
-static const uint8_t somebody[PART_OWNER_BYTES] = { 1, 2, 0xfe };
-
-struct swept {
-	unsigned parts;
-	uint64_t bytes;
-};
-
-static void on_swept(void *user, const uint8_t owner[PART_OWNER_BYTES],
-		     uint64_t bytes)
-{
-	struct swept *swept = user;
-
-	assert_memory_equal(owner, somebody, PART_OWNER_BYTES);
-	swept->parts++;
-	swept->bytes += bytes;
-}
-
-/* By the next one that looks there. */
-static void test_whose_a_part_is_is_known(void **state)
-{
-	struct scene *scene = *state;
-	struct part *part = scene_part(scene, 0);
-	uint8_t owner[PART_OWNER_BYTES];
-	struct swept swept = { 0 };
-	uint64_t kept;
-
-	part_set_owner(part, somebody);
-	assert_true(part_start(part, 0, scene->why));
-	assert_true(scene_write(scene, part, 0, HALF_BYTES));
-	part_sweep(scene->folder.fd, on_swept, &swept);
-	assert_int_equal(swept.parts, 0); /* it is at work */
-	kept = part_close(part, true);
-	assert_true(kept >= HALF_BYTES && kept < 2 * HALF_BYTES);
-	part_sweep(scene->folder.fd, on_swept, &swept);
-	assert_int_equal(swept.parts, 1);
-	assert_int_equal(swept.bytes, kept);
-	part = scene_part(scene, HALF_BYTES);
-	assert_int_equal(part_found_bytes(part, owner), kept);
-	assert_memory_equal(owner, somebody, PART_OWNER_BYTES);
-	part_close(part, true);
-	/* as an earlier version wrote it: nobody's, and it goes on */
-	scene_put(scene, ".f.nopal-state", "nopal-part 1 0 300000 7\n", 24);
-	part_sweep(scene->folder.fd, on_swept, &swept);
-	assert_int_equal(swept.parts, 1);
-	assert_true(scene_has(scene, ".f.nopal-part"));
-}
-
-/* What a recv left that was killed. */
-static void test_a_sweep_removes_what_never_grew(void **state)
-{
-	struct scene *scene = *state;
-	struct swept swept = { 0 };
-	static const char text[] = "nopal-part 1 0 300000 0 "
-				   "0102fe00000000000000000000000000\n";
-
-	scene_put(scene, ".f.nopal-part", "", 0);
-	scene_put(scene, ".f.nopal-state", text, sizeof(text) - 1);
-	scene_put(scene, "outside", "", 0);
-	part_sweep(scene->folder.fd, on_swept, &swept);
-	assert_int_equal(swept.parts, 0);
-	assert_false(scene_has(scene, ".f.nopal-part"));
-	assert_false(scene_has(scene, ".f.nopal-state"));
-	assert_true(scene_has(scene, "outside"));
-}
-
 static void test_an_empty_file(void **state)
 {
 	struct scene *scene = *state;
@@ -577,9 +340,6 @@ static void test_an_empty_file(void **state)
 	part_close(part, true);
 	assert_true(scene_has(scene, "f"));
 }
-
-#define SCENE(test)                                                            \
-	cmocka_unit_test_setup_teardown(test, scene_open, scene_close)
 
 int main(void)
 {
@@ -602,10 +362,6 @@ int main(void)
 		SCENE(test_a_full_disk_is_an_error_that_leaves_nothing),
 		SCENE(test_too_long_is_refused_at_once),
 		SCENE(test_an_empty_file),
-		SCENE(test_an_offer_reserves_no_disk),
-		SCENE(test_a_part_to_which_nothing_came_goes),
-		SCENE(test_whose_a_part_is_is_known),
-		SCENE(test_a_sweep_removes_what_never_grew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

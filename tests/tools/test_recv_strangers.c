@@ -319,6 +319,7 @@ static struct nopal_endpoint *scene_host(void)
 static void scene_receiver(void)
 {
 	scene.receiver.group = &scene.group;
+	scene.receiver.guests.house = &scene.group.house;
 	scene.receiver.loop = loop_new(NULL);
 	assert_non_null(scene.receiver.loop);
 	nopal_sim_host(scene.world);
@@ -343,6 +344,7 @@ static void scene_open(uint64_t seed)
 	nopal_problems_fini(&problems);
 	assert_non_null(scene.group.plan);
 	pthread_mutex_init(&scene.group.lock, NULL);
+	guests_house_init(&scene.group.house, GUESTS_SEATS_EACH, 0);
 	progress_init(&scene.group.progress, "recv", false, false);
 	scene_folder();
 	scene.group.folder.limit = LIMIT;
@@ -400,6 +402,7 @@ static void scene_close(void)
 	loop_free(scene.receiver.loop);
 	close(scene.group.folder.fd);
 	nopal_plan_unref(scene.group.plan);
+	guests_house_fini(&scene.group.house);
 	pthread_mutex_destroy(&scene.group.lock);
 }
 
