@@ -22,7 +22,7 @@ struct nopal_listener *nopal_listen(const char *config, const char *address,
 struct nopal_connection *nopal_accept(struct nopal_listener *listener,
 				      int64_t timeout_ns,
 				      struct nopal_problems *problems);
-/* 0, -ETIMEDOUT, -EPIPE, -EMSGSIZE. */
+/* 0, -ETIMEDOUT, -EPIPE, -EMSGSIZE, -EINVAL: as nopal_send. */
 int nopal_connection_send(struct nopal_connection *connection,
 			  const void *bytes, size_t length, int64_t timeout_ns);
 /* The same, to one destination alone where `destination` is its id (0: to all).
@@ -42,8 +42,8 @@ int nopal_connection_send_to(struct nopal_connection *connection,
  * Fates that nobody waits for are not lost: the connection's close tells them, too. */
 int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket,
 			  int64_t timeout_ns);
-/* Length of the message (which may exceed `room`: the rest is dropped), 0 at
- * the end in good order, -ETIMEDOUT, -ECONNRESET. */
+/* Length of the message (which may exceed `room`: the rest is dropped, and may be 0),
+ * -EPIPE at the end in good order, -ETIMEDOUT, -ECONNRESET. */
 int64_t nopal_connection_receive(struct nopal_connection *connection,
 				 void *bytes, size_t room, int64_t timeout_ns);
 /* The same; `ret_from` gets the id of the destination that sent it, where there are

@@ -175,26 +175,27 @@ static void write_kind(struct nopal_text *out, const struct nopal_plan *plan,
 
 static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 {
-	nopal__append(out,
-		      "static const struct nopal_plan fused_plan = {\n"
-		      "\t.fingerprint = UINT64_C(0x%llx), .layer_count = %uu, "
-		      ".part_count = %uu,\n\t.slot_count = %uu, "
-		      ".serial_count = %uu, .destination_slot = %u, "
-		      ".stream_slot = %u,\n"
-		      "\t.header_bytes = %uu, "
-		      ".trailer_bytes = %uu, .datagram_bytes = %uu, "
-		      ".path_floor = %uu,\n"
-		      "\t.demux = %u, .many_paths = %u, .head_bytes = %uu, "
-		      ".data_field_bytes = %uu,\n"
-		      "\t.message_limit = UINT64_C(%llu),\n\t",
-		      (unsigned long long)plan->fingerprint, plan->layer_count,
-		      plan->part_count, plan->slot_count, plan->serial_count,
-		      plan->destination_slot, plan->stream_slot,
-		      plan->header_bytes, plan->trailer_bytes,
-		      plan->datagram_bytes, plan->path_floor, plan->demux,
-		      plan->many_paths, plan->head_bytes,
-		      plan->data_field_bytes,
-		      (unsigned long long)plan->message_limit);
+	nopal__append(
+		out,
+		"static const struct nopal_plan fused_plan = {\n"
+		"\t.fingerprint = UINT64_C(0x%llx), .layer_count = %uu, "
+		".part_count = %uu,\n\t.slot_count = %uu, "
+		".serial_count = %uu, .destination_slot = %u, "
+		".stream_slot = %u,\n"
+		"\t.header_bytes = %uu, "
+		".trailer_bytes = %uu, .datagram_bytes = %uu, "
+		".path_floor = %uu,\n"
+		"\t.demux = %u, .many_paths = %u, .head_bytes = %uu, "
+		".data_field_bytes = %uu,\n"
+		"\t.message_limit = UINT64_C(%llu), .message_least = "
+		"%uu,\n\t",
+		(unsigned long long)plan->fingerprint, plan->layer_count,
+		plan->part_count, plan->slot_count, plan->serial_count,
+		plan->destination_slot, plan->stream_slot, plan->header_bytes,
+		plan->trailer_bytes, plan->datagram_bytes, plan->path_floor,
+		plan->demux, plan->many_paths, plan->head_bytes,
+		plan->data_field_bytes, (unsigned long long)plan->message_limit,
+		plan->message_least);
 	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
 	nopal__append(out, "\n\t");
 	write_bytes(out, "format_code", plan->format_code, NOPAL_FORMAT_KINDS);

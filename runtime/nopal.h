@@ -120,6 +120,9 @@ uint32_t nopal_plan_header_bytes(const struct nopal_plan *plan);
 uint32_t nopal_plan_body_bytes(const struct nopal_plan *plan);
 /* Longest message that a session of this plan takes, in bytes. */
 uint64_t nopal_plan_message_limit(const struct nopal_plan *plan);
+/* Shortest message: 0, but 1 where a composition puts nothing around a message, and an
+ * empty one would be a datagram of no bytes, which is none. */
+uint32_t nopal_plan_message_least(const struct nopal_plan *plan);
 
 /* Fused units: a plan's handlers and the packet path compiled into one shared
  * object, which does the same quicker.  A plan takes its unit by itself, where it
@@ -380,8 +383,9 @@ int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps);
 /* End now.  `ended` follows with NOPAL_ABORTED; the peer is told once. */
 void nopal_session_abort(struct nopal_session *session, const char *text);
 
-/* Send a message: copied.  0; -EAGAIN: the send buffer is full (`writable`
- * follows); -EMSGSIZE: longer than the plan's limit; -EPIPE: closed. */
+/* Send a message: copied; one of no bytes is a message, too.  0; -EAGAIN: the send
+ * buffer is full (`writable` follows); -EMSGSIZE: longer than the plan's limit;
+ * -EINVAL: shorter than its least; -EPIPE: closed. */
 int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
 	       uint64_t cookie);
 /* The same without a copy: `buffer` gets one reference more until all of it is

@@ -212,6 +212,7 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 			mtu_of(plan));
 		return -1;
 	}
+	plan->message_least = plan->header_bytes + plan->trailer_bytes ? 0 : 1;
 	plan->path_floor = path_floor_of(plan);
 	return seal_path(plan, problems);
 }

@@ -103,6 +103,8 @@ static int send_refusal(struct nopal_core *core, uint64_t length)
 		return -EPIPE;
 	if (length > nopal__plan(core)->message_limit)
 		return -EMSGSIZE;
+	if (length < nopal__plan(core)->message_least)
+		return -EINVAL;
 	if (core->awake->unfinished &&
 	    core->awake->unfinished_bytes + length > core->awake->send_limit) {
 		core->send_blocked = true;

@@ -53,7 +53,9 @@ static bool stream_got(void *user, const uint8_t *bytes, size_t length)
 
 	if (error == -EMSGSIZE)
 		stream->report.too_long++;
-	return error == 0 || error == -EMSGSIZE;
+	else if (error == -EINVAL)
+		stream->report.empty++;
+	return error == 0 || error == -EMSGSIZE || error == -EINVAL;
 }
 
 static void stream_close(struct stream *stream)

@@ -55,13 +55,13 @@ static bool stream_in_read(struct stream_in *in)
 	} while (got < 0 && errno == EINTR);
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return false;
-	if (got <= 0 && !in->is_udp) {
+	if (got <= 0 && !in->is_udp) { /* a datagram may be empty */
 		if (got < 0)
 			fprintf(stderr, "error: input: %s\n", strerror(errno));
 		stream_in_end(in);
 		return false;
 	}
-	if (got <= 0)
+	if (got < 0)
 		return false;
 	in->length = (size_t)got;
 	in->waiting = true;

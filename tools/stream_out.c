@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "stream.h"
@@ -66,12 +67,22 @@ static void stream_out_give_up(struct stream_out *out)
 	out->broken = true;
 }
 
+/* One datagram a message, also of a message without bytes. */
+static bool stream_out_empty(struct stream_out *out)
+{
+	if (out->is_udp && send(out->fd, "", 0, 0) < 0)
+		out->dropped++;
+	return true;
+}
+
 /* Writes on at out->written; true: all of it is out (or will never be). */
 static bool stream_out_write(struct stream_out *out,
 			     const struct nopal_message *message)
 {
 	struct iovec pieces[STREAM_PIECES];
 
+	if (nopal_message_length(message) == 0)
+		return stream_out_empty(out);
 	while (!out->broken && out->written < nopal_message_length(message)) {
 		size_t count = stream_out_pieces(message, out->written, pieces);
 		ssize_t wrote = writev(out->fd, pieces, (int)count);

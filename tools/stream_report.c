@@ -77,6 +77,9 @@ static void stream_talk(const struct stream_report *report,
 	if (report->too_long > 0)
 		fprintf(stderr, "  too long %llu",
 			(unsigned long long)report->too_long);
+	if (report->empty > 0)
+		fprintf(stderr, "  empty, dropped %llu",
+			(unsigned long long)report->empty);
 	if (growth->rtt_ns > 0)
 		fprintf(stderr, "  rtt %.3f ms",
 			(double)growth->rtt_ns / STREAM_NS_PER_MS);
@@ -124,6 +127,7 @@ static void stream_json(const struct stream_report *report,
 					       : json_null());
 	stream_json_set(object, "overflowed_messages", report->overflowed);
 	stream_json_set(object, "too_long_messages", report->too_long);
+	stream_json_set(object, "empty_messages", report->empty);
 	stream_json_counters(object, growth);
 	json_dumpf(object, out, JSON_COMPACT);
 	fputc('\n', out);

@@ -11,8 +11,10 @@ struct stream_report {
 	const char *plan;
 	char peer[NOPAL_ADDRESS_TEXT]; /* of its session */
 	bool jsonl, begun;
-	bool to_stderr;	     /* standard output carries messages */
-	uint64_t too_long;   /* of the input: dropped */
+	bool to_stderr; /* standard output carries messages */
+	/* Of the input, dropped: longer than a message may be, or empty where the
+	 * composition puts nothing around it. */
+	uint64_t too_long, empty;
 	uint64_t overflowed; /* messages that the output had no room for */
 	int64_t begun_ns, last_ns;
 	struct nopal_counters last; /* at the last line */

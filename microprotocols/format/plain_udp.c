@@ -6,7 +6,8 @@
  *            routines) and V.E: interoperation by a packing routine for the
  *            format of an existing protocol, such as UDP.
  * Differs:   nothing is added, so nothing can be promised: whoever needs a field
- *            of its own cannot be in the composition, and `check` says who.
+ *            of its own cannot be in the composition, and `check` says who.  An
+ *            empty message is refused: it would be a datagram of no bytes.
  * Needs:     network.
  * Provides:  data_format (exclusive).
  * Excludes:  integrity (a trailer would be part of the message there).

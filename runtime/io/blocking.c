@@ -305,10 +305,13 @@ int nopal_connection_send_to(struct nopal_connection *connection,
 	if (length > nopal_plan_message_limit(connection->hub->plan) ||
 	    length >= UINT32_MAX)
 		return -EMSGSIZE;
+	if (length < nopal_plan_message_least(connection->hub->plan))
+		return -EINVAL;
 	item.buffer = nopal_buffer_new((uint32_t)length + 1);
 	if (!item.buffer)
 		return -ENOMEM;
-	memcpy(nopal_buffer_bytes(item.buffer), bytes, length);
+	if (length)
+		memcpy(nopal_buffer_bytes(item.buffer), bytes, length);
 	error = connection_put(connection, item, timeout_ns, ret_ticket);
 	if (error)
 		nopal_buffer_free(item.buffer);
@@ -433,7 +436,8 @@ int64_t nopal_connection_receive_from(struct nopal_connection *connection,
 		length = connection_take(connection, bytes, room, ret_from,
 					 &wake);
 	else if (connection->life == BLOCKING_ENDED)
-		length = connection->end == NOPAL_ENDED_WELL ? 0 : -ECONNRESET;
+		length = connection->end == NOPAL_ENDED_WELL ? -EPIPE
+							     : -ECONNRESET;
 	pthread_mutex_unlock(&hub->lock);
 	if (wake)
 		nopal__live_loop_call(hub->loop);

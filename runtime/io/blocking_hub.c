@@ -193,7 +193,7 @@ static void blocking_on_received(struct nopal_session *session,
 				      .length = nopal_message_length(message) };
 	bool kept = false;
 
-	if (!connection || item.length == 0)
+	if (!connection)
 		return;
 	if (connection->hub->destination)
 		item.destination = (uint32_t)nopal_message_property(
@@ -219,7 +219,7 @@ static void connection_rescue(struct nopal_connection *connection)
 	for (uint32_t i = 0; i < in->count; i++) {
 		struct blocking_item *item = ring_at(in, i);
 
-		item->copy = malloc(item->length);
+		item->copy = malloc(item->length + 1); /* it may be empty */
 		if (item->copy)
 			nopal_message_copy(item->message, 0, item->copy,
 					   item->length);

@@ -481,10 +481,35 @@ static void test_a_good_end_brings_the_rest(void **state)
 			 4);
 	assert_int_equal(nopal_connection_receive(talk->there, talk->bytes,
 						  MESSAGE, talk_timeout_ns),
-			 0);
+			 -EPIPE);
 	assert_int_equal(
 		nopal_connection_send(talk->there, "x", 1, talk_timeout_ns),
 		-EPIPE);
+}
+
+/* A message of no bytes is one; the end in good order is another thing. */
+static void test_an_empty_message_is_no_end(void **state)
+{
+	struct talk *talk = *state;
+
+	assert_int_equal(
+		nopal_connection_send(talk->here, NULL, 0, talk_timeout_ns), 0);
+	assert_int_equal(nopal_connection_receive(talk->there, talk->bytes,
+						  MESSAGE, talk_timeout_ns),
+			 0);
+	assert_int_equal(
+		nopal_connection_send(talk->here, NULL, 0, talk_timeout_ns), 0);
+	assert_int_equal(nopal_connection_close(talk->here, talk_timeout_ns,
+						&talk->problems),
+			 0);
+	talk->here = NULL;
+	/* it came before the end, and is read after it */
+	assert_int_equal(nopal_connection_receive(talk->there, talk->bytes,
+						  MESSAGE, talk_timeout_ns),
+			 0);
+	assert_int_equal(nopal_connection_receive(talk->there, talk->bytes,
+						  MESSAGE, talk_timeout_ns),
+			 -EPIPE);
 }
 
 static void test_nothing_comes_in_time(void **state)
@@ -537,6 +562,7 @@ int main(void)
 		PAIR(test_a_taken_port_is_said),
 		TALK(test_messages_both_ways),
 		TALK(test_a_good_end_brings_the_rest),
+		TALK(test_an_empty_message_is_no_end),
 		TALK(test_nothing_comes_in_time),
 		cmocka_unit_test(test_nobody_listens),
 		cmocka_unit_test(test_an_alarm_rings_until_it_is_set),
