@@ -90,16 +90,18 @@ static int64_t rate_cc_rate(struct nopal_session *session,
 }
 
 /* What the bucket holds; what was let go is paid, whatever the rate is now: were it
- * taken from a smaller bucket, a slower rate would pay for a faster one. */
+ * taken from a smaller bucket, a slower rate would pay for a faster one.  A segment may
+ * be longer than any quantum, where it is a whole message. */
 static int64_t rate_cc_full(struct nopal_session *session,
 			    const struct nopal_part *part)
 {
 	const struct rate_cc *gate = nopal_state(session, part);
-	int64_t granted = nopal_shared(session, part, RATE_CC_GRANTED_BYTES) *
-			  RATE_CC_BYTE;
+	int64_t least = (nopal_shared(session, part, RATE_CC_GRANTED_BYTES) +
+			 gate->starved_bytes) *
+			RATE_CC_BYTE;
 	int64_t full = 2 * rate_cc_quantum(gate, part);
 
-	return full > granted ? full : granted;
+	return full > least ? full : least;
 }
 
 /* Brings credit and rate up to now.  The credit of the time before counts at

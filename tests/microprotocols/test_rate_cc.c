@@ -320,6 +320,24 @@ static void test_longer_than_a_quantum(void **state)
 	assert_int_equal(bench.left_count, 3);
 }
 
+/* As whole messages are, which the layer below cuts. */
+static void test_longer_than_the_bucket(void **state)
+{
+	int wakes = 0;
+
+	(void)state;
+	bench_want(BENCH_BODY);
+	bench_want(3 * BURST);
+	bench_turn_end();
+	assert_int_equal(bench.left_count, 1);
+	while (bench.left_count < 2 && wakes++ < 10)
+		bench_pass(bench.timer[0] - bench.session->now_ns);
+	assert_int_equal(bench.left_count, 2);
+	/* no quicker than the rate, what the bucket had apart */
+	assert_true(bench.session->now_ns >=
+		    (3 * BURST - BURST) / BENCH_BODY * BODY_NS);
+}
+
 static void test_absurd_rates(void **state)
 {
 	static const int64_t rates[] = { INT64_MAX, -1, INT64_MIN,
@@ -428,6 +446,7 @@ int main(void)
 		TEST(test_what_is_urgent_and_kept_back_stops_nobody),
 		TEST(test_slow_rates_wait_for_no_quantum),
 		TEST(test_longer_than_a_quantum),
+		TEST(test_longer_than_the_bucket),
 		TEST(test_absurd_rates),
 		TEST(test_every_interval_keeps_the_rate),
 	};
