@@ -356,7 +356,9 @@ struct nopal_microprotocol {
 	const struct nopal_offer *offer;
 	const struct nopal_admission *admission;
 	/* (optional) Role message_segments: longest message, where one segment of
-	 * `body_bytes` is not the limit. */
+	 * `body_bytes` is not the limit.  Of another: longest segment that it ever
+	 * lets go, which is a message where the layer leaves the cutting to the one
+	 * below. */
 	uint64_t (*message_limit)(const void *parameters, uint32_t body_bytes);
 };
 

@@ -9,7 +9,6 @@
 
 static const uint64_t MESSAGE_LIMIT = UINT64_C(16) << 20;
 
-/* Does it leave the cutting to the layer below? */
 static bool passes_whole(const struct nopal_microprotocol *one)
 {
 	for (const struct nopal_relation *need = one->needs; need && need->role;
@@ -19,27 +18,48 @@ static bool passes_whole(const struct nopal_microprotocol *one)
 	return false;
 }
 
+/* Does the layer leave the cutting to the one below it? */
+static bool is_whole(const struct nopal_plan *plan,
+		     const struct nopal_layer *layer)
+{
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const struct nopal_microprotocol *one =
+			plan->parts[layer->first_part + p].microprotocol;
+
+		if (nopal__answers(one, "message_segments"))
+			return passes_whole(one);
+	}
+	return false;
+}
+
+/* What the part says of it, or one segment; UINT64_MAX: it has no say. */
+static uint64_t limit_by_part(const struct nopal_plan *plan,
+			      const struct nopal_layer *layer,
+			      const struct nopal_part *part, bool whole)
+{
+	const struct nopal_microprotocol *one = part->microprotocol;
+	uint32_t short_bytes = plan->datagram_bytes - plan->path_floor;
+	bool cuts = nopal__answers(one, "message_segments");
+
+	if (one->message_limit && (cuts || whole))
+		return one->message_limit(part->parameters,
+					  layer->body_bytes - short_bytes);
+	return cuts ? layer->body_bytes : UINT64_MAX;
+}
+
 /* Returns whether messages come to the next layer as they are. */
 static bool limit_by_layer(struct nopal_plan *plan,
 			   const struct nopal_layer *layer)
 {
-	uint32_t short_bytes = plan->datagram_bytes - plan->path_floor;
-	bool whole = false;
+	bool whole = is_whole(plan, layer);
 
 	for (uint32_t p = 0; p < layer->part_count; p++) {
-		const struct nopal_part *part =
-			&plan->parts[layer->first_part + p];
-		uint64_t limit = layer->body_bytes;
+		uint64_t limit = limit_by_part(
+			plan, layer, &plan->parts[layer->first_part + p],
+			whole);
 
-		if (!nopal__answers(part->microprotocol, "message_segments"))
-			continue;
-		if (part->microprotocol->message_limit)
-			limit = part->microprotocol->message_limit(
-				part->parameters,
-				layer->body_bytes - short_bytes);
 		if (limit < plan->message_limit)
 			plan->message_limit = limit;
-		whole = passes_whole(part->microprotocol);
 	}
 	return whole;
 }

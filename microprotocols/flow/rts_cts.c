@@ -42,6 +42,7 @@
  *            are lost 8) and grant (bytes 8).
  * Shares:    writes flow_blocked; reads reliability_unmet.
  * Parameters: buffer (default 4MiB): bytes of messages that the receiver holds;
+ *            where messages are not cut, none is longer;
  *            initial (default 16KiB): granted before anybody asks;
  *            ahead (default 64KiB): asked for beyond what waits;
  *            repeat (default 100ms): time until a request is repeated, at first.
@@ -397,6 +398,16 @@ static enum nopal_verdict rts_cts_on_opened(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* Nobody ever grants more at once. */
+static uint64_t rts_cts_message_limit(const void *parameters,
+				      uint32_t body_bytes)
+{
+	const struct rts_cts_parameters *set = parameters;
+
+	(void)body_bytes;
+	return (uint64_t)set->buffer;
+}
+
 static void rts_cts_rest(struct nopal_session *session,
 			 const struct nopal_part *part)
 {
@@ -410,7 +421,7 @@ static const struct nopal_parameter rts_cts_table[] = {
 	  .unit = NOPAL_SIZE,
 	  .offset = offsetof(struct rts_cts_parameters, buffer),
 	  .initial = "4MiB",
-	  .least = "4KiB",
+	  .least = "1seg",
 	  .most = "1GiB",
 	  .doc = "bytes of messages that the receiver holds" },
 	{ .name = "initial",
@@ -501,5 +512,6 @@ const struct nopal_microprotocol nopal_rts_cts = {
 			{ 0 } },
 	.bindings = rts_cts_bindings,
 	.state_size = sizeof(struct rts_cts),
+	.message_limit = rts_cts_message_limit,
 	.rest = rts_cts_rest,
 };

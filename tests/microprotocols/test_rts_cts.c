@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
+
 #include "keeper.h"
 
 enum { REQUEST, GRANT };
@@ -320,6 +322,42 @@ static void test_ahead_needs_no_stop(void **state)
 	rig_close(&rig);
 }
 
+/* Messages that the layer below cuts are segments here. */
+static void test_no_segment_is_longer_than_the_buffer(void **state)
+{
+	enum { COUNT = 4 };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig,
+		 "layer \"upper\" {\n transport_driver {} whole_messages {}\n"
+		 " sequenced_segments {} " FLOW "}\n"
+		 "layer \"lower\" {\n transport_driver {} virtual_circuit {}\n"
+		 " resize {} sequenced_segments {} " RELIABLY
+		 " windowed_cc {} tcp_congestion {}\n}\n",
+		 NULL);
+	assert_int_equal(nopal_plan_message_limit(rig.plan), BUFFER);
+	assert_int_equal(rig_send_bytes(&rig, BUFFER + 1), -EMSGSIZE);
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(rig_send_bytes(&rig, BUFFER), 0);
+	rig_finish(&rig);
+	assert_int_equal(rig.acceptor.delivered, COUNT);
+	rig_close(&rig);
+}
+
+/* 9000 bytes of MTU, and a buffer of less. */
+static void test_no_buffer_is_shorter_than_a_segment(void **state)
+{
+	char text[512];
+
+	(void)state;
+	assert_true(rig_refused("transport_driver {}\nresize { mtu = 9000B }\n"
+				"sequenced_segments {}\nvirtual_circuit {}\n"
+				"rts_cts { buffer = 4KiB }\n",
+				text, sizeof(text)));
+	assert_non_null(strstr(text, "buffer"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +372,8 @@ int main(void)
 		cmocka_unit_test(test_losses_take_no_credit_where_they_stay),
 		cmocka_unit_test(test_what_is_given_up_is_written_off),
 		cmocka_unit_test(test_ahead_needs_no_stop),
+		cmocka_unit_test(test_no_segment_is_longer_than_the_buffer),
+		cmocka_unit_test(test_no_buffer_is_shorter_than_a_segment),
 	};
 
 	rig_add(&an_auditor);
