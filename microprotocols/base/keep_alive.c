@@ -4,7 +4,9 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
  * Differs:   any arriving segment is a sign of life, and probes are sent only
- *            into silence; many probes in one turn get one answer.
+ *            into silence; many probes in one turn get one answer.  With each the
+ *            peer's endpoint is asked whether it knows the session still: one that
+ *            was restarted says so at once.
  * Needs:     nothing.
  * Provides:  liveness.
  * Excludes:  nothing.
@@ -68,8 +70,10 @@ static void keep_alive_when_check(struct nopal_session *session,
 				    "nothing was heard from the peer");
 		return;
 	}
-	if (silence_ns >= set->interval_ns)
+	if (silence_ns >= set->interval_ns) {
 		keep_alive_send(session, part, KEEP_ALIVE_PROBE);
+		nopal_session_doubt(session);
+	}
 	nopal_timer_start(session, part, KEEP_ALIVE_CHECK,
 			  keep_alive_next(session, set, self));
 }

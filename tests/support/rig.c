@@ -11,7 +11,6 @@
 #include "registry.h"
 #include "rig.h"
 
-enum { OPENER_PORT = 1000, ACCEPTOR_PORT = 2000 };
 
 /* ----------------------------------------------------------------- the tap */
 
@@ -275,7 +274,7 @@ static void session_open(struct rig *rig)
 {
 	struct nopal_address peer;
 
-	nopal_sim_address(1, ACCEPTOR_PORT, &peer);
+	nopal_sim_address(1, RIG_ACCEPTOR_PORT, &peer);
 	rig->opener.session =
 		nopal_session_open(rig->opener.endpoint, rig->plan, &peer,
 				   &callbacks, &rig->opener);
@@ -294,9 +293,9 @@ void rig_open(struct rig *rig, const char *config,
 	connect_hosts(rig, options->link ? options->link : "delay 10ms",
 		      options->edge);
 	rig->opener.rig = rig->acceptor.rig = rig;
-	rig->opener.endpoint = nopal_sim_endpoint(rig->world, 0, OPENER_PORT);
+	rig->opener.endpoint = nopal_sim_endpoint(rig->world, 0, RIG_OPENER_PORT);
 	rig->acceptor.endpoint =
-		nopal_sim_endpoint(rig->world, 1, ACCEPTOR_PORT);
+		nopal_sim_endpoint(rig->world, 1, RIG_ACCEPTOR_PORT);
 	assert_int_equal(nopal_endpoint_allow(rig->acceptor.endpoint, rig->plan,
 					      NOPAL_ALLOW_CONNECTIONLESS,
 					      &callbacks, rig),

@@ -17,6 +17,7 @@
 #include "nopal.h"
 #include "session.h"
 
+enum { RIG_OPENER_PORT = 1000, RIG_ACCEPTOR_PORT = 2000 };
 enum { RIG_MESSAGES = 4096, RIG_EVENTS = 65536, RIG_TEXT = 64 };
 
 /* What one side saw. */
