@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "families.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RELIABLY                                                               \
+	"positive_ack { selective = on }\nduplicate_ack {}\n"                  \
+	"rtt_estimation {}\nretransmit {}\n"
+#define DATAGRAMS "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+
+static const struct family families[] = {
+	{ "minimal", "extends = ctp_minimal\n", 1, false },
+	{ "bulk", "extends = bulk\n", 1, false },
+	{ "block_fec", "extends = ctp_audio\n", 1, false },
+	{ "sliding_fec",
+	  DATAGRAMS
+	  "virtual_circuit {}\nadaptive_redundancy {}\n"
+	  "sliding_window_fec { sources = 4 repairs = 2 window = 16 }\n"
+	  "checksum { algorithm = ones_complement }\n",
+	  1, false },
+	{ "streams", "extends = streams\n", 1, false },
+	{ "shared_flow", "extends = udt4_shared\n", 1, false },
+	{ "group", "extends = one_to_many_quorum\n", 2, false },
+	{ "multicast", "extends = multicast\n", 2, false },
+	{ "header_compression",
+	  DATAGRAMS "virtual_circuit {}\nheader_compression {}\n" RELIABLY
+		    "reliable_fifo {}\nchecksum {}\n",
+	  1, false },
+	{ "rtp", "extends = rtp_audio\n", 1, false },
+	{ "one_to_many_format", "extends = one_to_many_paper\n", 1, false },
+	{ "aead", "extends = bulk_aead\naead { update = 8 }\n", 1, false },
+	{ "go_back_n",
+	  "transport_driver {}\nvirtual_circuit {}\nfour_tuple {}\n"
+	  "resize {}\nsequenced_segments {}\n"
+	  "go_back_n { window = 8  piggyback = on }\nrtt_estimation {}\n"
+	  "reliable_fifo {}\ncheck_integrity {}\n",
+	  1, false },
+	{ "partial",
+	  DATAGRAMS "virtual_circuit {}\n" RELIABLY
+		    "partial_reliability {}\nsemantic_order { after_2 = on }\n"
+		    "out_of_band {}\nchecksum {}\n",
+	  1, false },
+	{ "compression",
+	  "transport_driver {}\nvirtual_circuit {}\nresize {}\n"
+	  "sequenced_segments {}\n" RELIABLY
+	  "reliable_fifo {}\ncompression {}\ncheck_integrity {}\n",
+	  1, false },
+	{ "coalesce",
+	  "transport_driver {}\nsequenced_messages {}\n"
+	  "sequenced_segments {}\ncoalesce { delay = 20ms }\n"
+	  "lossy_fifo {}\nxon_xoff { high = 4KiB low = 1KiB }\n",
+	  1, false },
+	{ "tags",
+	  DATAGRAMS RELIABLY
+	  "tag_matching { unexpected = 8 }\n"
+	  "rts_cts { buffer = 16KiB initial = 2KiB ahead = 1KiB }\n",
+	  1, false },
+	{ "paths",
+	  DATAGRAMS "virtual_circuit {}\nparallel_channels {}\n" RELIABLY
+		    "reliable_fifo {}\nchecksum {}\n",
+	  1, true },
+	{ "rates",
+	  DATAGRAMS
+	  "virtual_circuit {}\nkeep_alive {}\nmtu_discovery {}\n"
+	  "positive_ack {}\nrtt_estimation {}\nduplicate_ack {}\n"
+	  "rate_cc {}\ntfrc {}\nrate_feedback {}\n"
+	  "source_quench { mark = 2KiB }\nlossy_fifo {}\nchecksum {}\n",
+	  1, false },
+};
+enum { FAMILIES = sizeof(families) / sizeof(*families) };
+
+const struct family *family_of(uint8_t byte)
+{
+	return &families[byte % FAMILIES];
+}
+
+/* Is it only a library that is missing? */
+static bool wants_library(const struct nopal_problems *problems)
+{
+	return problems->count && problems->entries[0].fix &&
+	       strstr(problems->entries[0].fix, "build");
+}
+
+static struct nopal_plan *make_plan(const struct family *family)
+{
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+
+	/* shipped configs are found, and interpreted, wherever this runs */
+	setenv("NOPAL_CONFIGS", NOPAL_SOURCE_ROOT "/configs", 1);
+	setenv("NOPAL_FUSED", "off", 1);
+	nopal_problems_init(&problems);
+	plan = nopal_plan_parse(family->config, family->name, NULL, &problems);
+	if (!plan && !wants_library(&problems)) {
+		nopal_problems_print(&problems, stderr);
+		abort();
+	}
+	nopal_problems_fini(&problems);
+	return plan;
+}
+
+struct nopal_plan *family_plan(const struct family *family)
+{
+	static struct nopal_plan *plans[FAMILIES];
+	static bool made[FAMILIES];
+	size_t index = (size_t)(family - families);
+
+	if (!made[index])
+		plans[index] = make_plan(family);
+	made[index] = true;
+	return plans[index];
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notes -- fuzz target: what peers say of files, and what an earlier run left on disk.
+ *
+ * Byte 0 of the input chooses: a note, ranges and hashes behind it, the list of a
+ * file's blocks, or a part with its state file.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file_blocks.h"
+#include "file_hash.h"
+#include "input.h"
+#include "microprotocol.h"
+#include "part.h"
+
+enum {
+	HASHES = 64,
+	BLOCKS_ADDED = 32,
+	PART_BYTES = 1 << 14, /* of a file, at most */
+	STATE_BYTES = 160,
+	WRITES = 16,
+};
+
+/* ----------------------------------------------------------------------- notes */
+
+/* A name that is taken stays within its folder, and can be shown. */
+static void judge_name(const char *name)
+{
+	if (transfer_name_refused(name))
+		return;
+	if (!*name || *name == '.' || strchr(name, '/') ||
+	    strlen(name) > TRANSFER_TEXT_LONGEST)
+		abort();
+	for (; *name; name++)
+		if ((unsigned char)*name < ' ' || *name == 0x7f)
+			abort();
+}
+
+static void judge_reason(const char *reason)
+{
+	for (; *reason; reason++)
+		if ((unsigned char)*reason < ' ' || *reason == 0x7f)
+			abort();
+}
+
+static void judge_path(const char *path)
+{
+	char name[TRANSFER_TEXT_ROOM];
+
+	if (transfer_path_refused(path))
+		return;
+	while (path)
+		if (transfer_name_refused(transfer_path_next(&path, name)))
+			abort();
+}
+
+static bool has_reason(const struct transfer_note *note)
+{
+	return note->type == TRANSFER_ANSWER || note->type == TRANSFER_RESULT ||
+	       note->type == TRANSFER_ABORT;
+}
+
+/* There is one way to say a note, and `bytes` is it; but what reasons hold that people
+ * had better not see. */
+static void judge_canon(const struct transfer_note *note, const uint8_t *bytes,
+			size_t length)
+{
+	uint8_t again[TRANSFER_NOTE_LONGEST];
+	size_t said = transfer_encode(note, again);
+
+	if (note->type == TRANSFER_ASK && note->version != TRANSFER_ASK_VERSION)
+		return;
+	if (has_reason(note)) {
+		if (said != length)
+			abort();
+		said -= strlen(note->text);
+	}
+	if (said > length || memcmp(again, bytes, said) != 0)
+		abort();
+}
+
+static void read_note(const uint8_t *bytes, size_t length)
+{
+	struct transfer_note note = { .file = 0 };
+
+	if (!transfer_decode(bytes, length, &note))
+		return;
+	judge_canon(&note, bytes, length);
+	if (has_reason(&note))
+		judge_reason(note.text);
+	judge_name(note.text);
+	judge_path(note.text);
+}
+
+/* A message in two pieces, as it comes off the network. */
+static void read_message(struct input *input)
+{
+	struct nopal_body pieces[2] = { { .bytes = NULL } };
+	struct nopal_message message = { .fragment = pieces, .fragments = 2 };
+	uint64_t size = input_number(input, 2), hashes[HASHES];
+	size_t first = input_byte(input), length;
+	struct island ranges[TRANSFER_RANGES_MOST];
+	struct transfer_note note;
+	size_t count = 0;
+
+	pieces[0].bytes =
+		(uint8_t *)(uintptr_t)input_take(input, first, &length);
+	pieces[0].length = (uint32_t)length;
+	pieces[1].bytes = (uint8_t *)(uintptr_t)input_take(
+		input, input_left(input), &length);
+	pieces[1].length = (uint32_t)length;
+	message.length = pieces[0].length + length;
+	transfer_received(&message, &note);
+	if (transfer_held(&message, size, ranges, &count))
+		for (size_t i = 0; i < count; i++)
+			if (ranges[i].end > size ||
+			    ranges[i].from >= ranges[i].end)
+				abort();
+	if (transfer_hashes(&message, first, hashes, HASHES) > HASHES)
+		abort();
+}
+
+/* ---------------------------------------------------------------------- blocks */
+
+static void read_blocks(struct input *input)
+{
+	uint64_t size = input_number(input, 8) >> input_byte(input) % 64;
+	uint64_t offset = input_number(input, 8), index = 0;
+	struct file_blocks blocks;
+
+	if (!file_blocks_fit(size))
+		return;
+	file_blocks_init(&blocks, size);
+	for (unsigned i = 0;
+	     i < BLOCKS_ADDED && !file_blocks_are_known(&blocks); i++) {
+		struct island range = file_blocks_range(&blocks, i);
+
+		if (!file_blocks_find(&blocks, range.from,
+				      range.end - range.from, &index) ||
+		    index != i || range.end > size)
+			abort();
+		file_blocks_add(&blocks, input_byte(input));
+	}
+	if (file_blocks_find(&blocks, offset, input_number(input, 4), &index) &&
+	    index >= blocks.count)
+		abort();
+	file_blocks_root(&blocks);
+	file_blocks_fini(&blocks);
+}
+
+/* ----------------------------------------------------------------------- parts */
+
+#define NAME  "f"
+#define PART  TRANSFER_PREFIX NAME TRANSFER_PART_SUFFIX
+#define STATE TRANSFER_PREFIX NAME TRANSFER_STATE_SUFFIX
+
+static char folder_path[] = "/tmp/nopal-fuzz-XXXXXX";
+
+static void remove_folder(void)
+{
+	rmdir(folder_path);
+}
+
+/* Empty, and of this process alone. */
+static int make_folder(void)
+{
+	int fd;
+
+	if (!mkdtemp(folder_path))
+		abort();
+	atexit(remove_folder);
+	fd = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		abort();
+	return fd;
+}
+
+static void put_file(int folder, const char *name, const uint8_t *bytes,
+		     size_t length, size_t size)
+{
+	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			0600);
+
+	if (fd < 0 || write(fd, bytes, length) != (ssize_t)length ||
+	    ftruncate(fd, (off_t)size))
+		abort();
+	close(fd);
+}
+
+static struct transfer_note offer_of(uint64_t size)
+{
+	struct transfer_note offer = { .type = TRANSFER_OFFER,
+				       .size = size,
+				       .text = NAME };
+
+	offer.id = transfer_id(offer.text, size, 0);
+	return offer;
+}
+
+/* What an earlier run left, or somebody else. */
+static void leave_files(int folder, const struct transfer_note *offer,
+			uint8_t which, struct input *input)
+{
+	char text[STATE_BYTES];
+	const uint8_t *bytes;
+	size_t length;
+
+	if (which & 1)
+		put_file(folder, NAME, NULL, 0, input_number(input, 2));
+	if (which & 2)
+		put_file(folder, PART, NULL, 0, input_number(input, 2));
+	if (which & 4) {
+		bytes = input_take(input, input_byte(input) % STATE_BYTES,
+				   &length);
+		put_file(folder, STATE, bytes, length, length);
+	}
+	if (which & 8) {
+		length = (size_t)snprintf(
+			text, sizeof(text), "nopal-part 1 %016llx %llu %llu\n",
+			(unsigned long long)offer->id,
+			(unsigned long long)offer->size,
+			(unsigned long long)input_number(input, 2));
+		put_file(folder, STATE, (uint8_t *)text, length, length);
+	}
+}
+
+/* Has it started, and is all of it well? */
+static bool write_some(struct part *part, struct input *input)
+{
+	static uint8_t bytes[PART_BYTES];
+	struct island ranges[TRANSFER_RANGES_MOST];
+	char why[TRANSFER_TEXT_ROOM];
+	struct iovec piece = { .iov_base = bytes };
+	bool good = true, started = false;
+
+	for (int i = 0; good && i < WRITES && input_left(input); i++) {
+		uint64_t offset = input_number(input, 2);
+
+		if (offset & 0x8000) {
+			good = part_start(part, offset & 0x7fff, why);
+			started = true;
+			continue;
+		}
+		piece.iov_len = input_number(input, 2) % (PART_BYTES + 1);
+		memset(bytes, input_byte(input), piece.iov_len);
+		good = part_write(part, offset, &piece, 1, why);
+	}
+	if (part_ranges(part, ranges) > TRANSFER_RANGES_MOST)
+		abort();
+	return good && started;
+}
+
+/* The hash of a whole part is that of its file. */
+static void judge_part(const struct part *part, int folder, uint64_t size)
+{
+	static uint8_t bytes[PART_BYTES];
+	struct file_hash hash;
+	ssize_t length;
+	int fd;
+
+	if (!part_is_whole(part) || part_is_existing(part))
+		return;
+	fd = openat(folder, PART, O_RDONLY | O_CLOEXEC);
+	length = read(fd, bytes, sizeof(bytes));
+	close(fd);
+	file_hash_init(&hash);
+	file_hash_update(&hash, bytes, (size_t)length);
+	if ((uint64_t)length != size ||
+	    file_hash_value(&hash) != part_hash(part))
+		abort();
+}
+
+static void take_part(const struct part_folder *folder,
+		      const struct transfer_note *offer, bool keeps,
+		      struct input *input)
+{
+	char why[TRANSFER_TEXT_ROOM];
+	struct part *part = NULL;
+	uint64_t offset = 0, hash;
+
+	if (part_open(folder, offer, &part, why) != TRANSFER_YES)
+		return;
+	while (!part_check(part, &offset, &hash))
+		;
+	if (offset > offer->size)
+		abort();
+	if (write_some(part, input))
+		judge_part(part, folder->fd, offer->size);
+	part_close(part, keeps);
+	if (!keeps && faccessat(folder->fd, PART, F_OK, 0) == 0 &&
+	    faccessat(folder->fd, NAME, F_OK, 0) != 0)
+		abort(); /* nothing of it is left */
+}
+
+static void read_part(struct input *input)
+{
+	static struct part_folder folder = { .fd = -1,
+					     .limit = PART_BYTES,
+					     .differs = "differs" };
+	uint8_t how = input_byte(input);
+	struct transfer_note offer =
+		offer_of(input_number(input, 2) % (PART_BYTES + 1));
+
+	if (folder.fd < 0)
+		folder.fd = make_folder();
+	folder.overwrite = how >> 4 & 1;
+	leave_files(folder.fd, &offer, how, input);
+	take_part(&folder, &offer, how >> 5 & 1, input);
+	unlinkat(folder.fd, NAME, 0);
+	unlinkat(folder.fd, PART, 0);
+	unlinkat(folder.fd, STATE, 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	struct input input = input_over(bytes, length);
+
+	switch (input_byte(&input) & 3) {
+	case 0:
+		read_note(input.at, input_left(&input));
+		break;
+	case 1:
+		read_message(&input);
+		break;
+	case 2:
+		read_blocks(&input);
+		break;
+	default:
+		read_part(&input);
+	}
+	return 0;
+}
