@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -76,6 +77,7 @@ static struct scene {
 	struct nopal_session *strangers[STRANGERS];
 	struct nopal_endpoint *doors[STRANGERS];
 	unsigned ends;
+	int talk, stderr_was; /* what the receiver says goes there */
 } scene;
 
 /* What recv_session.c takes for the loop's world. */
@@ -219,7 +221,7 @@ static void stranger_says_some(struct nopal_session *session)
 	if (talker_draw(&scene.talker, 6) == 0)
 		nopal_session_close(session); /* in the middle of it all */
 	else if (talker_draw(&scene.talker, 6) == 0)
-		nopal_session_abort(session, "it has better things to do");
+		nopal_session_abort(session, "it goes\nerror: \033[2J");
 }
 
 static void stranger_on_opened(struct nopal_session *session, void *user)
@@ -318,6 +320,7 @@ static struct nopal_endpoint *scene_host(void)
 
 static void scene_receiver(void)
 {
+	guests_house_init(&scene.group.house, GUESTS_SEATS_EACH, 0);
 	scene.receiver.group = &scene.group;
 	scene.receiver.guests.house = &scene.group.house;
 	scene.receiver.loop = loop_new(NULL);
@@ -332,11 +335,33 @@ static void scene_receiver(void)
 			 0);
 }
 
+static void hear_talk(void)
+{
+	scene.talk = memfd_create("talk", MFD_CLOEXEC);
+	fflush(stderr);
+	scene.stderr_was = dup(STDERR_FILENO);
+	assert_true(dup2(scene.talk, STDERR_FILENO) >= 0);
+}
+
+/* A test that fails says so on the stderr that there was. */
+static int hear_no_more(void **state)
+{
+	(void)state;
+	if (!scene.stderr_was)
+		return 0;
+	fflush(stderr);
+	dup2(scene.stderr_was, STDERR_FILENO);
+	close(scene.stderr_was);
+	scene.stderr_was = 0;
+	return 0;
+}
+
 static void scene_open(uint64_t seed)
 {
 	struct nopal_problems problems;
 
 	memset(&scene, 0, sizeof(scene));
+	hear_talk();
 	for (size_t i = 0; i < SIZE; i++)
 		scene.content[i] = (uint8_t)(i * 7 + i / 251);
 	nopal_problems_init(&problems);
@@ -399,11 +424,45 @@ static void scene_close(void)
 	nopal_world_free(scene.world);
 	scene.world = NULL;
 	assert_null(scene.receiver.incomings);
+	assert_int_equal(scene.group.house.seats, 0);
+	guests_house_fini(&scene.group.house);
 	loop_free(scene.receiver.loop);
 	close(scene.group.folder.fd);
 	nopal_plan_unref(scene.group.plan);
 	guests_house_fini(&scene.group.house);
 	pthread_mutex_destroy(&scene.group.lock);
+}
+
+/* ------------------------------------------------------------------- what is said */
+
+/* Whatever goes wrong has its peer in its line; no peer makes a line of its own, or
+ * steers a terminal. */
+static void judge_line(const char *line)
+{
+	for (const char *at = line; *at; at++)
+		if ((unsigned char)*at < ' ')
+			fail_msg("it says %#x in: %s", *at, line);
+	if (strncmp(line, "error:", strlen("error:")) == 0 ||
+	    strstr(line, "session ended"))
+		if (!strstr(line, "10.0.0."))
+			fail_msg("it does not say of whom: %s", line);
+}
+
+static void judge_talk(void)
+{
+	FILE *talk = fdopen(scene.talk, "r");
+	char line[1024];
+	unsigned lines = 0;
+
+	assert_non_null(talk);
+	rewind(talk);
+	while (fgets(line, sizeof(line), talk)) {
+		line[strcspn(line, "\n")] = '\0';
+		judge_line(line);
+		lines++;
+	}
+	assert_true(lines > 0);
+	fclose(talk);
 }
 
 /* ------------------------------------------------------------------ what is left */
@@ -503,6 +562,8 @@ static void test_whatever_they_say_an_honest_one_is_served(void **state)
 		judge_honest();
 		assert_true(scene.ends > 0);
 		scene_close();
+		hear_no_more(NULL);
+		judge_talk();
 		judge_disk();
 	}
 }
@@ -510,8 +571,9 @@ static void test_whatever_they_say_an_honest_one_is_served(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_whatever_they_say_an_honest_one_is_served),
+		cmocka_unit_test_teardown(
+			test_whatever_they_say_an_honest_one_is_served,
+			hear_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
