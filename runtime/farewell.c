@@ -62,7 +62,7 @@ bool nopal_failure_read(struct nopal_reader *reader,
 	size_t at = strlen(head);
 
 	if (reader->bad || end <= NOPAL_ENDED_WELL ||
-	    end > NOPAL_NOT_AUTHENTIC || length > FAREWELL_SAID_MOST)
+	    end > NOPAL_ENDS_LAST || length > FAREWELL_SAID_MOST)
 		return false;
 	memcpy(text, head, at);
 	for (size_t i = 0; i < length; i++)

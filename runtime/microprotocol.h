@@ -90,6 +90,7 @@ enum nopal_end {
 	NOPAL_RUNTIME_LIMIT, /* handlers nested or stormed beyond the limit */
 	NOPAL_UNDELIVERED,   /* it closed, and messages did not arrive */
 	NOPAL_NOT_AUTHENTIC, /* unreachable, though answers came: of another key */
+	NOPAL_ENDS_LAST = NOPAL_NOT_AUTHENTIC,
 };
 
 /* Argument of SESSION_BROKEN. */

@@ -192,7 +192,7 @@ static void test_a_stream_that_nobody_takes_is_refused(void **state)
 	nopal_session_close(theirs.session);
 	pair_run(NOPAL_SECOND);
 	assert_int_equal(theirs.ended, 1);
-	assert_int_equal(theirs.code, NOPAL_ABORTED);
+	assert_int_equal(theirs.code, NOPAL_RESOURCE);
 	assert_int_equal(pair.here[0].ended + pair.there[0].ended, 0);
 	pair_close();
 }

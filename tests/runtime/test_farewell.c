@@ -215,14 +215,15 @@ static void test_what_is_no_reason_ends_nothing(void **state)
 	give(body, 0);
 	for (unsigned end = 0; end <= UINT8_MAX; end++) {
 		body[0] = (uint8_t)end;
-		if (end == NOPAL_ENDED_WELL || end > NOPAL_RUNTIME_LIMIT)
+		if (end == NOPAL_ENDED_WELL || end > NOPAL_ENDS_LAST)
 			give(body, 10);
 	}
 	body[0] = NOPAL_ABORTED;
 	give(body, sizeof(body));
 	assert_int_equal(rig.opener.ended, 0);
-	assert_int_equal(nopal_session_counters(rig.opener.session)->rx_malformed,
-			 1 + UINT8_MAX + 1 - NOPAL_RUNTIME_LIMIT + 1);
+	assert_int_equal(
+		nopal_session_counters(rig.opener.session)->rx_malformed,
+		1 + UINT8_MAX + 1 - NOPAL_ENDS_LAST + 1);
 	body[1] = '\n';
 	body[2] = 0xff;
 	give(body, 4);

@@ -205,6 +205,7 @@ struct monolith_connection {
 	struct nopal_address peer;
 	uint32_t local_id, peer_id;
 	uint64_t nonce, initial, cookie;
+	uint64_t proof[2]; /* that we show in the opening */
 	uint8_t cookie_epoch;
 	bool cookie_given, peer_known;
 	bool closing, close_acked, peer_closed, close_asked;

@@ -5,6 +5,9 @@
  *
  *   connect  byte 0 | opener's id 4 | fingerprint 8 | check 8 | body
  *   reply    byte 0 | opener's id 4 | check 2 | type 1 | body
+ *
+ * Each side's offers are the proof by which its peer would know its resets; it sends
+ * none, and heeds none, so the proof is but random bytes.
  */
 #include "connection.h"
 #include "handshake.h"
@@ -20,6 +23,7 @@ enum {
 	PORT_BYTES = 2,
 	ID_BYTES = 4,
 	FINGERPRINT_BYTES = 8,
+	PROOF_BYTES = 16,
 };
 
 static uint64_t random_of(const struct monolith_endpoint *endpoint)
@@ -36,6 +40,13 @@ static uint64_t check_of(uint64_t fingerprint, uint32_t id,
 }
 
 /* -------------------------------------------------------------- what is sent */
+
+static void proof_write(struct nopal_writer *writer,
+			const struct monolith_connection *connection)
+{
+	for (int i = 0; i < 2; i++)
+		nopal_write(writer, connection->proof[i], PROOF_BYTES / 2);
+}
 
 static void connect_send(struct monolith_connection *connection)
 {
@@ -57,7 +68,8 @@ static void connect_send(struct monolith_connection *connection)
 	if (!at)
 		return;
 	writer = nopal_writer_over(at + head, length);
-	handshake_write_known(&writer, setup->canonical, 0, &said);
+	handshake_write_known(&writer, setup->canonical, PROOF_BYTES, &said);
+	proof_write(&writer, connection);
 	handshake_write_proof(&writer, &said);
 	writer = nopal_writer_over(at, head);
 	nopal_write(&writer, setup->fingerprint, FINGERPRINT_BYTES);
@@ -75,16 +87,16 @@ static void accept_send(struct monolith_connection *connection)
 		.id = connection->local_id,
 		.initial = connection->initial,
 	};
-	uint8_t *at =
-		monolith__control_begin(connection, HANDSHAKE_ACCEPT_BYTES);
+	uint32_t length = HANDSHAKE_ACCEPT_BYTES + PROOF_BYTES;
+	uint8_t *at = monolith__control_begin(connection, length);
 	struct nopal_writer writer;
 
 	if (!at)
 		return;
-	writer = nopal_writer_over(at, HANDSHAKE_ACCEPT_BYTES);
+	writer = nopal_writer_over(at, length);
 	handshake_write_accept(&writer, &said);
-	monolith__control_end(connection, MONOLITH_ACCEPT,
-			      HANDSHAKE_ACCEPT_BYTES);
+	proof_write(&writer, connection);
+	monolith__control_end(connection, MONOLITH_ACCEPT, length);
 }
 
 static void close_send(struct monolith_connection *connection,
@@ -128,6 +140,8 @@ static void opening_repeat(struct monolith_connection *connection)
 
 static void numbers_begin(struct monolith_connection *connection)
 {
+	for (int i = 0; i < 2; i++)
+		connection->proof[i] = random_of(connection->endpoint);
 	connection->initial =
 		1 + (random_of(connection->endpoint) >> INITIAL_SHIFT);
 	monolith__sender_begin(connection, connection->initial);
@@ -312,7 +326,7 @@ void monolith__connect_receive(struct monolith_endpoint *endpoint,
 	if (!endpoint->callbacks || reader.bad || !peer_id ||
 	    check != check_of(fingerprint, peer_id, reader.at,
 			      nopal_read_left(&reader)) ||
-	    !handshake_read_connect(reader, 0, &said, &known))
+	    !handshake_read_connect(reader, PROOF_BYTES, &said, &known))
 		return;
 	connection = connecting(endpoint, from, peer_id);
 	if (connection) {
@@ -339,7 +353,7 @@ static void accept_receive(struct monolith_connection *connection,
 	struct nopal_reader offers;
 
 	if (!connection->opener ||
-	    !handshake_read_accept(reader, 0, &said, &offers) ||
+	    !handshake_read_accept(reader, PROOF_BYTES, &said, &offers) ||
 	    said.nonce != connection->nonce)
 		return;
 	if (opens) {
