@@ -19,6 +19,15 @@ bool nopal__aead_found(void)
 	return true;
 }
 
+/* libcrypto makes its context once; where there was no memory for it, it never has
+ * one, and what looks for algorithms there dies of that.  Asked where a session, or a
+ * listener, begins. */
+static bool aead_is_there(void)
+{
+	return OPENSSL_init_crypto(0, NULL) == 1 &&
+	       OSSL_LIB_CTX_get0_global_default() != NULL;
+}
+
 size_t nopal__aead_key_bytes(int cipher)
 {
 	return cipher == NOPAL__AEAD_AES_128_GCM ? AEAD_AES_128_KEY_BYTES
@@ -90,8 +99,10 @@ bool nopal__aead_open(void *key, const uint8_t *nonce,
 bool nopal__aead_public(const uint8_t *own, uint8_t *ret_public)
 {
 	size_t length = NOPAL__AEAD_PUBLIC_BYTES;
-	EVP_PKEY *key = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, NULL, own,
-						     length);
+	EVP_PKEY *key = aead_is_there()
+				? EVP_PKEY_new_raw_private_key(
+					  EVP_PKEY_X25519, NULL, own, length)
+				: NULL;
 	bool good = key &&
 		    EVP_PKEY_get_raw_public_key(key, ret_public, &length) == 1;
 
@@ -137,7 +148,7 @@ static bool aead_hash_piece(EVP_MD_CTX *context,
 bool nopal__aead_hash(const struct nopal__aead_bytes *pieces, size_t count,
 		      uint8_t *ret_hash)
 {
-	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	EVP_MD_CTX *context = aead_is_there() ? EVP_MD_CTX_new() : NULL;
 	bool good =
 		context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
 
@@ -151,7 +162,8 @@ bool nopal__aead_hash(const struct nopal__aead_bytes *pieces, size_t count,
 bool nopal__aead_mac(struct nopal__aead_bytes key,
 		     struct nopal__aead_bytes bytes, uint8_t *ret_mac)
 {
-	return HMAC(EVP_sha256(), key.at, (int)key.length, bytes.at,
+	return aead_is_there() &&
+	       HMAC(EVP_sha256(), key.at, (int)key.length, bytes.at,
 		    bytes.length, ret_mac, NULL) != NULL;
 }
 
@@ -173,7 +185,8 @@ static bool aead_hkdf(int mode, struct nopal__aead_bytes key,
 						  second.length),
 		OSSL_PARAM_construct_end(),
 	};
-	EVP_KDF *hkdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+	EVP_KDF *hkdf =
+		aead_is_there() ? EVP_KDF_fetch(NULL, "HKDF", NULL) : NULL;
 	EVP_KDF_CTX *context = hkdf ? EVP_KDF_CTX_new(hkdf) : NULL;
 	bool good = context &&
 		    EVP_KDF_derive(context, ret_bytes, length, parameters) == 1;
