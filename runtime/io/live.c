@@ -14,6 +14,7 @@
  * before every wait.  Nothing runs while nothing is due: an idle world makes no
  * wake-ups.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,38 +75,44 @@ static int64_t live_clock(struct nopal_world *world)
 	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec;
 }
 
-/* getrandom gives up to 256 bytes whole and at once after start-up. */
-static uint64_t live_random(struct nopal_world *world)
-{
-	struct live_world *live = live_of(world);
-
-	while (live->random_left == 0) {
-		ssize_t got = getrandom(live->random, sizeof(live->random), 0);
-
-		if (got == (ssize_t)sizeof(live->random))
-			live->random_left = LIVE_RANDOM_WORDS;
-		else if (got < 0 && errno != EINTR)
-			abort(); /* no kernel that has UDP_SEGMENT comes here */
-	}
-	return live->random[--live->random_left];
-}
-
-static void live_random_bytes(struct nopal_world *world, void *bytes,
-			      size_t length)
+/* False: the kernel gives none, as where a filter of system calls forbids it. */
+static bool live_getrandom(void *bytes, size_t length)
 {
 	uint8_t *at = bytes;
 
-	(void)world;
 	while (length) {
 		ssize_t got = getrandom(at, length, 0);
 
 		if (got < 0 && errno != EINTR)
-			abort(); /* better no process than a key that is known */
+			return false;
 		if (got < 0)
 			continue;
 		at += got;
 		length -= (size_t)got;
 	}
+	return true;
+}
+
+/* Better no process than a key that is known; but there is no world where the kernel
+ * gave nothing at first. */
+static void live_random_bytes(struct nopal_world *world, void *bytes,
+			      size_t length)
+{
+	bool given = live_getrandom(bytes, length);
+
+	(void)world;
+	assert(given);
+}
+
+static uint64_t live_random(struct nopal_world *world)
+{
+	struct live_world *live = live_of(world);
+
+	if (live->random_left == 0) {
+		live_random_bytes(world, live->random, sizeof(live->random));
+		live->random_left = LIVE_RANDOM_WORDS;
+	}
+	return live->random[--live->random_left];
 }
 
 /* ----------------------------------------------------------------- wake-ups */
@@ -584,8 +591,10 @@ struct nopal_world *nopal_live_new(struct event_base *base)
 {
 	struct live_world *live = calloc(1, sizeof(*live));
 
-	if (!live)
+	if (!live || !live_getrandom(live->random, sizeof(live->random))) {
+		free(live);
 		return NULL;
+	}
 	live->base = base;
 	if (!live_wake_init(live)) {
 		live_wake_fini(live);
