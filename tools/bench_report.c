@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "bench_report.h"
+#include "tool.h"
 
 const char *bench_class_name(enum bench_class class)
 {
@@ -28,12 +29,7 @@ const char *bench_class_name(enum bench_class class)
 /* A report that cannot grow is no report. */
 static void *bench_report_grown(void *old, size_t bytes)
 {
-	void *grown = realloc(old, bytes);
-
-	if (grown)
-		return grown;
-	fprintf(stderr, "nopal bench: out of memory\n");
-	exit(EXIT_FAILURE);
+	return tool_need(realloc(old, bytes));
 }
 
 static char *bench_report_text(const char *text)

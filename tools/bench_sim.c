@@ -100,9 +100,9 @@ static void sim_on_tick(void *user)
 		sim_send_one(flow);
 	if (flow->left_bytes == 0)
 		nopal_session_close(flow->session);
-	else
-		nopal_sim_at(flow->world, now_ns + SIM_TICK_NS, sim_on_tick,
-			     flow);
+	else if (nopal_sim_at(flow->world, now_ns + SIM_TICK_NS, sim_on_tick,
+			      flow) < 0)
+		tool_lacks_memory();
 }
 
 static void sim_on_opened(struct nopal_session *session, void *user)

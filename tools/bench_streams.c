@@ -216,9 +216,10 @@ static void streams_on_tick(void *user)
 		streams_send_into_loss(source);
 	else
 		streams_send(source);
-	if (source->sent < all->messages)
-		nopal_sim_at(all->world, nopal_world_now(all->world) + every_ns,
-			     streams_on_tick, source);
+	if (source->sent < all->messages &&
+	    nopal_sim_at(all->world, nopal_world_now(all->world) + every_ns,
+			 streams_on_tick, source) < 0)
+		tool_lacks_memory();
 }
 
 /* ---------------------------------------------------------------------- a run */
@@ -261,9 +262,10 @@ static void streams_talk(struct streams *all)
 	if (all->how->loaded)
 		now_ns += STREAMS_WARM_NS;
 	for (uint32_t i = 0; i < (urgent ? 1 : all->count); i++)
-		nopal_sim_at(all->world,
-			     now_ns + STREAMS_EVERY_NS * i / all->count,
-			     streams_on_tick, &all->source[i]);
+		if (nopal_sim_at(all->world,
+				 now_ns + STREAMS_EVERY_NS * i / all->count,
+				 streams_on_tick, &all->source[i]) < 0)
+			tool_lacks_memory();
 	nopal_sim_run(all->world,
 		      now_ns + all->messages * (urgent ? STREAMS_URGE_NS
 						       : STREAMS_EVERY_NS));

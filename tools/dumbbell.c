@@ -220,12 +220,14 @@ static bool dumbbell_prepare(struct dumbbell_run *run)
 
 		flow->run = run;
 		flow->index = i;
-		if (!to || nopal_endpoint_allow(to, bell->plans[i],
-						NOPAL_ALLOW_CONNECTIONLESS,
-						&dumbbell_receiver, flow))
+		if (!to ||
+		    nopal_endpoint_allow(to, bell->plans[i],
+					 NOPAL_ALLOW_CONNECTIONLESS,
+					 &dumbbell_receiver, flow) ||
+		    nopal_sim_at(run->world,
+				 dumbbell_draw(seed, bell->stagger_ns),
+				 dumbbell_begin, flow) < 0)
 			return false;
-		nopal_sim_at(run->world, dumbbell_draw(seed, bell->stagger_ns),
-			     dumbbell_begin, flow);
 	}
 	return true;
 }

@@ -72,9 +72,9 @@ fuse_printed(const char *format, ...)
 
 	va_start(arguments, format);
 	if (vasprintf(&text, format, arguments) < 0)
-		abort();
+		text = NULL;
 	va_end(arguments);
-	return text;
+	return tool_need(text);
 }
 
 /* Caller frees.  NULL: it was said why not. */
@@ -85,7 +85,7 @@ static char *fuse_output(const struct tool_call *call,
 	char *output;
 
 	if (tool_value(call, "output"))
-		return strdup(tool_value(call, "output"));
+		return tool_need(strdup(tool_value(call, "output")));
 	nopal_problems_init(&problems);
 	output = nopal_plan_unit_file(plan, &problems);
 	tool_problems(&problems);
@@ -148,10 +148,10 @@ static char *fuse_sources(void)
 	const char *named = getenv("NOPAL_SOURCES");
 
 	if (named && *named)
-		return strdup(named);
+		return tool_need(strdup(named));
 	if (access(NOPAL_SOURCES_DIR "/runtime/session.h", R_OK) == 0)
-		return strdup(NOPAL_SOURCES_DIR);
-	return strdup(NOPAL_BUILT_FROM);
+		return tool_need(strdup(NOPAL_SOURCES_DIR));
+	return tool_need(strdup(NOPAL_BUILT_FROM));
 }
 
 /* Does not come back where the compiler could be started. */

@@ -147,6 +147,8 @@ static void list_configs(const struct list_out *out)
 		list_entry(out, *name, plan ? "good" : "problems",
 			   plan ? nopal_plan_description(plan) : "");
 		nopal_plan_unref(plan);
+		if (problems.no_memory)
+			tool_lacks_memory();
 		nopal_problems_fini(&problems);
 		free(*name);
 	}

@@ -6,8 +6,12 @@
  *   nopal --complete bash|zsh|fish	nopal --man
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "program.h"
 
@@ -105,9 +109,33 @@ static enum tool_exit main_run(const struct tool *tool, int argc, char **argv)
 	return tool->run(&call);
 }
 
+/* An object that lacks a member for want of memory looks whole. */
+static void *main_json_memory(size_t bytes)
+{
+	void *memory = malloc(bytes);
+
+	if (!memory)
+		tool_lacks_memory();
+	return memory;
+}
+
+/* A standard stream that is closed must not become a socket or a file, into which
+ * results would go: its place is taken by one that fails. */
+static void main_streams(void)
+{
+	int file;
+
+	do
+		file = open("/dev/null", O_RDONLY);
+	while (file >= 0 && file < STDERR_FILENO);
+	if (file > STDERR_FILENO)
+		close(file);
+}
+
 /* Results that did not reach the disk or the pipe are no results. */
 static int main_flush(int result)
 {
+	result = (int)tool_outcome((enum tool_exit)result);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return result;
 	if (errno != EPIPE)
@@ -121,11 +149,13 @@ int main(int argc, char **argv)
 	const struct tool *tool;
 	int special;
 
+	main_streams();
 	if (argc < 2) {
 		main_help(stderr);
 		return TOOL_BAD_INPUT;
 	}
 	signal(SIGXFSZ, SIG_IGN); /* a limit is an error of a write */
+	json_set_alloc_funcs(main_json_memory, free);
 	special = main_special(argv[1], argc > 2 ? argv[2] : NULL);
 	if (special >= 0)
 		return main_flush(special);

@@ -59,8 +59,9 @@ static void flow_wait(struct playout_flow *flow)
 	if (flow->stage->loop)
 		loop_event_start(flow->tick,
 				 due_ns > now_ns ? due_ns - now_ns : 0);
-	else
-		nopal_sim_at(flow->stage->world, due_ns, flow_on_tick, flow);
+	else if (nopal_sim_at(flow->stage->world, due_ns, flow_on_tick, flow) <
+		 0)
+		tool_lacks_memory();
 }
 
 /* A message that finds no room is one that the player will miss. */

@@ -24,6 +24,9 @@ const struct tool *tool_find(const struct tool *const *table, const char *name);
 /* The nearest name in the table, or NULL. */
 const char *tool_nearest(const struct tool *const *table, const char *name);
 
+/* The exit code: of what lacks memory it is not the user's fault, nor good. */
+enum tool_exit tool_outcome(enum tool_exit result);
+
 /* Completions for bash, zsh or fish; false: no such shell. */
 bool tool_complete(const struct tool *const *table, const char *shell,
 		   FILE *out);

@@ -21,13 +21,7 @@ enum {
 
 static void *report_grown(void *array, size_t count, size_t size)
 {
-	void *grown = realloc(array, count * size);
-
-	if (!grown) {
-		fprintf(stderr, "nopal reproduce: out of memory\n");
-		exit(TOOL_ENVIRONMENT);
-	}
-	return grown;
+	return tool_need(realloc(array, count * size));
 }
 
 static char *report_text(const char *text)

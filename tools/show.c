@@ -16,15 +16,6 @@
 /* The version of every object's schema; it grows when a key changes meaning. */
 enum { SHOW_SCHEMA_VERSION = 1 };
 
-static void *show_need(void *memory)
-{
-	if (!memory) {
-		fputs("nopal: out of memory\n", stderr);
-		exit(TOOL_ENVIRONMENT);
-	}
-	return memory;
-}
-
 /* ------------------------------------------------------------------ enumerators */
 
 const char *show_access(enum nopal_access access)
@@ -273,12 +264,12 @@ const char **show_names(const struct nopal_plan *plan, enum show_table table)
 
 		for (size_t j = 0; (name = show_table_name(one, table, j));
 		     j++) {
-			names = show_need(
+			names = tool_need(
 				reallocarray(names, count + 1, sizeof(*names)));
 			names[count++] = name;
 		}
 	}
-	names = show_need(reallocarray(names, count + 1, sizeof(*names)));
+	names = tool_need(reallocarray(names, count + 1, sizeof(*names)));
 	qsort(names, count, sizeof(*names), show_by_name);
 	for (size_t i = 0; i < count; i++) {
 		if (!kept || strcmp(names[kept - 1], names[i]) != 0)
@@ -350,9 +341,9 @@ static char **show_folder(const char *folder, char **names, size_t *count)
 		*dot = '\0';
 		if (show_has(names, *count, entry->d_name))
 			continue;
-		names = show_need(
+		names = tool_need(
 			reallocarray(names, *count + 2, sizeof(*names)));
-		names[(*count)++] = show_need(strdup(entry->d_name));
+		names[(*count)++] = tool_need(strdup(entry->d_name));
 	}
 	if (directory)
 		closedir(directory);
@@ -363,12 +354,12 @@ char **show_configs(void)
 {
 	const char *named = getenv("NOPAL_CONFIGS");
 	char *folders = NULL, *rest, *folder;
-	char **names = show_need(calloc(1, sizeof(*names)));
+	char **names = tool_need(calloc(1, sizeof(*names)));
 	size_t count = 0;
 
 	if (asprintf(&folders, "%s:" NOPAL_CONFIGS_DIR ":./configs",
 		     named ? named : "") < 0)
-		show_need(NULL);
+		tool_need(NULL);
 	rest = folders;
 	while ((folder = strsep(&rest, ":")) != NULL)
 		names = show_folder(folder, names, &count);
@@ -382,13 +373,13 @@ char **show_configs(void)
 
 json_t *show_object(const char *schema)
 {
-	return show_need(json_pack("{s:s, s:i}", "schema", schema, "version",
+	return tool_need(json_pack("{s:s, s:i}", "schema", schema, "version",
 				   SHOW_SCHEMA_VERSION));
 }
 
 json_t *show_problems(const struct nopal_problems *problems)
 {
-	json_t *array = show_need(json_array());
+	json_t *array = tool_need(json_array());
 
 	for (size_t i = 0; i < problems->count; i++) {
 		const struct nopal_problem_entry *entry = &problems->entries[i];

@@ -7,6 +7,7 @@
  * ends when all sessions have ended, when nothing is left to happen, or when
  * the duration is over.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,8 +216,8 @@ static int build(struct sim_run *run)
 	case SIM_DIRECT:
 		break;
 	}
-	nopal_sim_host(world);
-	nopal_sim_host(world);
+	if (nopal_sim_host(world) < 0 || nopal_sim_host(world) < 0)
+		return -ENOMEM;
 	return nopal_sim_connect(world, 0, 1, &options->forward,
 				 &options->reverse);
 }
@@ -241,6 +242,16 @@ static bool is_over(const struct sim_run *run)
 	       !run->connectionless;
 }
 
+static void tick(void *user);
+
+static void tick_later(struct sim_run *run)
+{
+	if (nopal_sim_at(run->world,
+			 nopal_world_now(run->world) + run->options.every_ns,
+			 tick, run) < 0)
+		tool_lacks_memory();
+}
+
 /* Every so often, for --jsonl; the call after the end stops it. */
 static void tick(void *user)
 {
@@ -249,16 +260,14 @@ static void tick(void *user)
 	if (run->senders_left == 0)
 		return;
 	sim_report_moment(run);
-	nopal_sim_at(run->world,
-		     nopal_world_now(run->world) + run->options.every_ns, tick,
-		     run);
+	tick_later(run);
 }
 
 /* Where nothing happens before it is over, the time is the duration's. */
 static void run_world(struct sim_run *run)
 {
 	if (run->options.jsonl)
-		nopal_sim_at(run->world, run->options.every_ns, tick, run);
+		tick_later(run);
 	while (!is_over(run) && nopal_sim_step(run->world))
 		continue;
 	if (nopal_world_now(run->world) >= run->options.duration_ns)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sim.h"
+#include "tool.h"
 
 enum {
 	HEAD_BYTES = 16, /* time and number */
@@ -125,8 +126,11 @@ static void pump_on(struct sim_flow *flow)
 		flow->closed = true;
 		nopal_session_close(flow->sender.session);
 	} else if (!flow->call_set && due_ns > nopal_world_now(run->world)) {
-		flow->call_set = true;
-		nopal_sim_at(run->world, due_ns, pump_call, flow);
+		flow->call_set =
+			nopal_sim_at(run->world, due_ns, pump_call, flow) == 0;
+		if (!flow->call_set)
+			nopal_session_abort(flow->sender.session,
+					    strerror(ENOMEM));
 	}
 }
 
@@ -180,6 +184,8 @@ static void end_note(struct sim_end *end, struct nopal_session *session,
 	end->ended = true;
 	end->how = how;
 	end->text = strdup(text ? text : "");
+	if (!end->text)
+		tool_lacks_memory();
 	end->session = NULL;
 }
 
@@ -231,8 +237,10 @@ static void delay_note(struct sim_flow *flow, int64_t delay_ns)
 		int64_t *delays =
 			realloc(run->delays, room * sizeof(*run->delays));
 
-		if (!delays)
+		if (!delays) {
+			tool_lacks_memory();
 			return;
+		}
 		run->delays = delays;
 		run->delay_room = room;
 	}

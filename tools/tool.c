@@ -6,6 +6,7 @@
  */
 #include "tool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "microprotocol.h"
@@ -46,10 +47,43 @@ const char *const *tool_values(const struct tool_call *call, const char *option)
 	return index < 0 ? none : call->repeats[index];
 }
 
+/* ------------------------------------------------------------------- memory */
+
+static enum { TOOL_HAS_MEMORY, TOOL_LACKS_MEMORY, TOOL_SAID_SO } tool_memory;
+
+void tool_lacks_memory(void)
+{
+	if (tool_memory == TOOL_HAS_MEMORY)
+		tool_memory = TOOL_LACKS_MEMORY;
+}
+
+void *tool_need(void *memory)
+{
+	if (!memory) {
+		fputs("nopal: out of memory\n", stderr);
+		exit(TOOL_ENVIRONMENT);
+	}
+	return memory;
+}
+
+enum tool_exit tool_outcome(enum tool_exit result)
+{
+	if (tool_memory == TOOL_LACKS_MEMORY)
+		fputs("nopal: out of memory: what it printed is not whole\n",
+		      stderr);
+	if (tool_memory == TOOL_HAS_MEMORY || result == TOOL_FAILED)
+		return result;
+	return TOOL_ENVIRONMENT;
+}
+
+/* ----------------------------------------------------------------- problems */
+
 bool tool_problems(struct nopal_problems *problems)
 {
 	bool bad = problems->errors > 0;
 
+	if (problems->no_memory)
+		tool_memory = TOOL_SAID_SO;
 	nopal_problems_print(problems, stderr);
 	nopal_problems_fini(problems);
 	return bad;

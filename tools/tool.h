@@ -67,6 +67,11 @@ bool tool_destination(const char *text, struct nopal_address *ret_address);
 struct nopal_plan *tool_plan(const struct tool_call *call, const char *name);
 /* Prints problems to stderr and clears them; true when there was an error. */
 bool tool_problems(struct nopal_problems *problems);
+/* Something that was to be said or done is missing, for memory was out: the program
+ * goes on, says so at its end, and fails. */
+void tool_lacks_memory(void);
+/* What was allocated; the program ends where it is NULL. */
+void *tool_need(void *memory) __attribute__((returns_nonnull));
 
 #define TOOL_SET_OPTION                                                        \
 	{                                                                      \

@@ -18,6 +18,10 @@ void __wrap_nopal__endpoint_receive(struct nopal_endpoint *endpoint,
 				    const struct nopal_arrival *arrivals,
 				    size_t count);
 void __wrap_nopal__endpoint_writable(struct nopal_endpoint *endpoint);
+void __real_nopal__endpoint_hint(struct nopal_endpoint *endpoint,
+				 const struct nopal_hint *hint);
+void __wrap_nopal__endpoint_hint(struct nopal_endpoint *endpoint,
+				 const struct nopal_hint *hint);
 void __wrap_nopal__world_wake(struct nopal_world *world);
 int64_t __wrap_nopal__world_next(const struct nopal_world *world);
 void __wrap_nopal__world_fini(struct nopal_world *world);
@@ -43,6 +47,14 @@ void __wrap_nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 		monolith__writable(ours(endpoint));
 	else
 		__real_nopal__endpoint_writable(endpoint);
+}
+
+/* The hand-written transport heeds nothing that anybody can forge. */
+void __wrap_nopal__endpoint_hint(struct nopal_endpoint *endpoint,
+				 const struct nopal_hint *hint)
+{
+	if (!monolith__owns(endpoint))
+		__real_nopal__endpoint_hint(endpoint, hint);
 }
 
 void __wrap_nopal__world_wake(struct nopal_world *world)
