@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <gnu/libc-version.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -267,7 +268,7 @@ static void test_plugins_that_are_none(void **state)
 	no_plugin("no_such_thing", "looked in");
 	no_plugin("./no_such_thing.so", "does not load");
 	no_plugin(NOPAL_SOURCE_ROOT "/runtime/stamp", "does not load");
-	no_plugin(library_of((void (*)(void))(uintptr_t)&strlen),
+	no_plugin(library_of((void (*)(void))(uintptr_t)&gnu_get_libc_version),
 		  "has no symbol `nopal_libc");
 }
 
