@@ -225,8 +225,7 @@ static bool path_may_move(const struct nopal_core *bottom,
 		       nopal_address_is_v4(&bottom->peer);
 }
 
-/* The train was for the old address.  The old path keeps its number: what is late
- * comes by it, and is not taken. */
+/* The train was for the old address. */
 bool nopal_path_move(struct nopal_session *session, unsigned number,
 		     bool *ret_elsewhere)
 {
@@ -241,8 +240,7 @@ bool nopal_path_move(struct nopal_session *session, unsigned number,
 	nopal__endpoint_flush(bottom->endpoint);
 	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
 		core->peer = path->peer;
-	path->peer = old;
-	path->heard_ns = bottom->now_ns;
+	*path = (struct nopal_path){ 0 };
 	bottom->endpoint->arrived_of = NULL;
 	nopal__demux_know_peer(bottom);
 	*ret_elsewhere = memcmp(old.ip, bottom->peer.ip, sizeof(old.ip)) != 0;

@@ -112,7 +112,8 @@ bool nopal_session_proves(const struct nopal_session *session,
 {
 	const struct nopal_core *bottom = nopal__bottom(nopal__core(session));
 
-	return (nopal__siphash(bottom->awake->reset_proof, &challenge,
+	return nopal__plan_resets(bottom->layer->plan) &&
+	       (nopal__siphash(bottom->awake->reset_proof, &challenge,
 			       sizeof(challenge)) ^
 		proof) == 0;
 }

@@ -584,12 +584,6 @@ nopal__callbacks_share(struct nopal_endpoint *endpoint,
 void nopal__callbacks_unshare(struct nopal_endpoint *endpoint,
 			      const struct nopal_callbacks *callbacks);
 
-/* reset.c */
-#define NOPAL_TEXT_RESTARTED                                                   \
-	"the peer knows nothing of this session any more (it was restarted?)"
-/* It knows nothing of the session. */
-void nopal__peer_restarted(struct nopal_core *bottom);
-
 /* handshake.c: what arrives for no session */
 uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint,
 			    const struct nopal_address *from, uint32_t peer_id);

@@ -60,10 +60,12 @@ static bool recv_folder(const struct tool_call *call,
 static bool recv_key(const struct tool_call *call, struct recv_group *group)
 {
 	const char *path = tool_value(call, "output");
+	enum reset_key kept = RESET_KEY_NONE;
 
-	group->keeps_key = path != NULL;
-	return !path ||
-	       reset_key_keep(group->folder.fd, path, group->reset_key);
+	if (path)
+		kept = reset_key_keep(group->folder.fd, path, group->reset_key);
+	group->keeps_key = kept == RESET_KEY_KEPT;
+	return kept != RESET_KEY_REFUSED;
 }
 
 /* A trace is of one loop. */

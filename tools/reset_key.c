@@ -13,11 +13,22 @@
 
 enum { RESET_KEY_MODE = 0600, RESET_KEY_OTHERS = 0077, RESET_KEY_TEXT = 64 };
 
-static bool key_refused(const char *path, const char *cause, const char *fix)
+static enum reset_key key_refused(const char *path, const char *cause)
 {
-	fprintf(stderr, "error: %s/%s: %s\n  fix: %s\n", path, RESET_KEY_NAME,
-		cause, fix);
-	return false;
+	fprintf(stderr,
+		"error: %s/%s: %s\n"
+		"  fix: remove it, and another one is made\n",
+		path, RESET_KEY_NAME, cause);
+	return RESET_KEY_REFUSED;
+}
+
+static enum reset_key key_none(const char *path, int error)
+{
+	fprintf(stderr,
+		"note: %s/%s cannot be kept: %s: senders hear later of a "
+		"restart\n",
+		path, RESET_KEY_NAME, strerror(error));
+	return RESET_KEY_NONE;
 }
 
 /* What another could have written, or read, is no secret. */
@@ -36,7 +47,7 @@ static const char *key_fault(int file)
 	return NULL;
 }
 
-static bool key_read(int file, const char *path, uint8_t *ret_key)
+static enum reset_key key_read(int file, const char *path, uint8_t *ret_key)
 {
 	const char *fault = key_fault(file);
 	ssize_t length = -1;
@@ -46,9 +57,7 @@ static bool key_read(int file, const char *path, uint8_t *ret_key)
 	close(file);
 	if (!fault && length != NOPAL_RESET_KEY_BYTES)
 		fault = "cannot be read whole";
-	return fault ? key_refused(path, fault,
-				   "remove it, and another one is made")
-		     : true;
+	return fault ? key_refused(path, fault) : RESET_KEY_KEPT;
 }
 
 /* Into a file of its own, that gets the name when it is whole.  Negative: errno
@@ -86,21 +95,18 @@ static int key_make(int folder)
 	return key_write(folder, name, key);
 }
 
-bool reset_key_keep(int folder, const char *path,
-		    uint8_t ret_key[NOPAL_RESET_KEY_BYTES])
+enum reset_key reset_key_keep(int folder, const char *path,
+			      uint8_t ret_key[NOPAL_RESET_KEY_BYTES])
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	int file = openat(folder, RESET_KEY_NAME, flags), error = 0;
+	int file = openat(folder, RESET_KEY_NAME, flags), error;
 
 	if (file < 0 && errno == ENOENT) {
 		error = key_make(folder);
-		if (!error || error == -EEXIST)
-			file = openat(folder, RESET_KEY_NAME, flags);
-		else
-			errno = -error;
+		if (error && error != -EEXIST)
+			return key_none(path, -error);
+		file = openat(folder, RESET_KEY_NAME, flags);
 	}
-	return file < 0 ? key_refused(path, strerror(errno),
-				      "give a folder that may be written, or "
-				      "remove it")
+	return file < 0 ? key_refused(path, strerror(errno))
 			: key_read(file, path, ret_key);
 }

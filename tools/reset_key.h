@@ -12,9 +12,13 @@
 
 #define RESET_KEY_NAME ".nopal-reset-key"
 
-/* Reads it, or makes it where there is none; whole, or not at all.  False: it was
- * said why: others could read or write it, it has another length, the disk refused. */
-bool reset_key_keep(int folder, const char *path,
-		    uint8_t ret_key[NOPAL_RESET_KEY_BYTES]);
+enum reset_key {
+	RESET_KEY_REFUSED, /* others could have it, or it is none; it was said why */
+	RESET_KEY_KEPT,
+	RESET_KEY_NONE, /* the disk takes none, which was said: do without */
+};
+/* Reads it, or makes it where there is none; whole, or not at all. */
+enum reset_key reset_key_keep(int folder, const char *path,
+			      uint8_t ret_key[NOPAL_RESET_KEY_BYTES]);
 
 #endif

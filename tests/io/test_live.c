@@ -265,6 +265,50 @@ static void test_soft_errors_are_soft(void **state)
 	assert_int_equal(pair_take(pair, DATAGRAM), 1);
 }
 
+/* What the kernel says of one datagram fails the next call, whomever that is for:
+ * it is heard, and the call is made again. */
+static void test_a_closed_port_is_heard_of(void **state)
+{
+	struct pair *pair = *state;
+	struct pollfd fails = { .fd = pair->a.fd };
+	struct live_socket closed;
+	struct nopal_address at = pair->at_b;
+	struct nopal_train train = { &at, pair->bytes, DATAGRAM, DATAGRAM };
+
+	at.port = 0;
+	assert_int_equal(nopal__live_socket_open(&closed, &at, &at), 0);
+	nopal__live_socket_close(&closed);
+	assert_int_equal(nopal__live_socket_send(&pair->a, &train),
+			 NOPAL_TRANSMITTED);
+	assert_int_equal(poll(&fails, 1, WAIT_MS), 1);
+	assert_int_equal(pair_send(pair, 2 * DATAGRAM, DATAGRAM),
+			 NOPAL_TRANSMITTED);
+	assert_int_equal(pair_take(pair, 2 * DATAGRAM), 2);
+	assert_int_equal(pair->a.hint_count, 1);
+	assert_int_equal(pair->a.hints[0].what, NOPAL_HINT_REFUSED);
+	assert_true(nopal_address_equal(&pair->a.hints[0].to, &at));
+	assert_int_equal(pair->a.hints[0].head_bytes, 5);
+	assert_memory_equal(pair->a.hints[0].head, pair->bytes, 5);
+	assert_int_equal(poll(&fails, 1, 0), 0); /* nothing is left of it */
+}
+
+static void test_hints_are_bounded(void **state)
+{
+	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
+	struct pair *pair = *state;
+	struct nopal_address at = pair->at_b;
+	struct nopal_train train = { &at, pair->bytes, DATAGRAM, DATAGRAM };
+
+	nopal__live_socket_close(&pair->b);
+	for (int i = 0; i < 100; i++)
+		nopal__live_socket_send(&pair->a, &train);
+	while (pair->a.hint_count < LIVE_HINTS)
+		nopal__live_socket_gather(&pair->a, arrivals);
+	assert_int_equal(pair->a.hint_count, LIVE_HINTS);
+	assert_int_equal(nopal__live_socket_open(&pair->b, &at, &pair->at_b),
+			 0);
+}
+
 static void test_empty_datagrams_are_counted(void **state)
 {
 	struct pair *pair = *state;
@@ -555,6 +599,8 @@ int main(void)
 		PAIR(test_a_refused_train_falls_back_and_says_so),
 		PAIR(test_too_big_is_dropped),
 		PAIR(test_soft_errors_are_soft),
+		PAIR(test_a_closed_port_is_heard_of),
+		PAIR(test_hints_are_bounded),
 		PAIR(test_empty_datagrams_are_counted),
 		PAIR(test_kept_bytes_stay),
 		PAIR(test_a_block_outlives_its_socket),

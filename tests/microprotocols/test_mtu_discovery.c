@@ -251,9 +251,102 @@ static void test_nobody_else_can_answer(void **state)
 	rig_close(&rig);
 }
 
+/* ---------------------------------------------------------- what is said of it */
+
+static void say(uint32_t datagram_bytes)
+{
+	struct nopal_hint hint = { .what = NOPAL_HINT_TOO_LONG,
+				   .head_bytes = sizeof(hint.head),
+				   .datagram_bytes = datagram_bytes };
+	struct nopal_writer writer =
+		nopal_writer_over(hint.head, sizeof(hint.head));
+
+	nopal_sim_address(1, RIG_ACCEPTOR_PORT, &hint.to);
+	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_DATA), 1);
+	nopal_write(&writer, nopal_session_peer_id(rig.opener.session),
+		    NOPAL_ID_BYTES);
+	nopal__endpoint_hint(rig.opener.endpoint, &hint);
+	rig_run(&rig, NOPAL_MILLISECOND);
+}
+
+/* Our own host says at once that its link has become shorter. */
+static void test_what_our_host_refuses_is_known_at_once(void **state)
+{
+	(void)state;
+	rig_open(&rig, ETHERNET, &(struct rig_options){ .link = "delay 10ms" });
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(limit(), 1500 - UDP);
+	rig_change_both(&rig, "delay 10ms mtu 1400");
+	rig_send_bytes(&rig, 20000);
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	assert_in_range(limit(), FLOOR, 1400 - UDP);
+	rig_run(&rig, 10 * NOPAL_SECOND);
+	assert_int_equal(limit(), 1400 - UDP);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	rig_close(&rig);
+}
+
+static void test_what_is_said_to_pass_is_tried_first(void **state)
+{
+	(void)state;
+	begin_long("rate 20mbit delay 10ms");
+	rig_change_both(&rig, "rate 20mbit delay 10ms mtu 1337");
+	say(1337 - UDP);
+	assert_int_equal(limit(), FLOOR);
+	rig_run(&rig, 30 * NOPAL_MILLISECOND);
+	assert_int_equal(limit(), 1337 - UDP);
+	rig_close(&rig);
+}
+
+/* Nobody can say a path below its floor, or keep it there. */
+static void test_what_is_forged_costs_probes_alone(void **state)
+{
+	(void)state;
+	begin_long("rate 20mbit delay 10ms");
+	for (uint32_t said = 0; said < 65536; said += 257) {
+		say(said);
+		assert_in_range(limit(), FLOOR, 1500 - UDP);
+		rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	}
+	rig_send_bytes(&rig, 20000);
+	rig_run(&rig, 5 * NOPAL_SECOND);
+	assert_int_equal(limit(), 1500 - UDP);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	rig_close(&rig);
+}
+
+/* As shipped, to the byte: nobody says anything of the black hole. */
+static void test_bulk_survives_a_path_that_shrinks(void **state)
+{
+	uint32_t sent = 0;
+
+	(void)state;
+	begin("extends = \"bulk\"\n", "rate 50mbit delay 10ms");
+	while (sent < 40) {
+		if (rig_send_bytes(&rig, 100000) == 0)
+			sent++;
+		else
+			rig_run(&rig, 20 * NOPAL_MILLISECOND);
+		if (sent == 20 && limit() == 1500 - UDP)
+			rig_change_both(&rig,
+					"rate 50mbit delay 10ms mtu 1280");
+	}
+	assert_in_range(limit(), FLOOR, 1280 - UDP);
+	rig_finish(&rig);
+	assert_int_equal(rig.acceptor.delivered, 40);
+	assert_int_equal(rig.acceptor.delivered_bytes, 40 * 100000);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_our_host_refuses_is_known_at_once),
+		cmocka_unit_test(test_what_is_said_to_pass_is_tried_first),
+		cmocka_unit_test(test_what_is_forged_costs_probes_alone),
+		cmocka_unit_test(test_bulk_survives_a_path_that_shrinks),
 		cmocka_unit_test(test_paths_as_links_have_them_are_found),
 		cmocka_unit_test(
 			test_other_paths_are_found_but_for_a_small_part),

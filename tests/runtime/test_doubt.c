@@ -209,8 +209,8 @@ static void test_it_is_of_one_silence(void **state)
 /* Shorter than what asks, and only what asks rightly is answered; nothing is kept. */
 static void test_asks_are_answered_without_state(void **state)
 {
-	uint8_t bytes[ASK + 10] = { nopal__first_byte(NOPAL_KIND_ASK), 1, 2,
-				    3, 4 };
+	uint8_t bytes[ASK + 10] = { nopal__first_byte(NOPAL_KIND_ASK), 1, 2, 3,
+				    4 };
 	const struct nopal_endpoint_counters *counters;
 	struct nopal_address from;
 
@@ -220,8 +220,8 @@ static void test_asks_are_answered_without_state(void **state)
 	nopal_sim_address(0, 7, &from);
 	counters = nopal_endpoint_counters(rig.acceptor.endpoint);
 	for (size_t length = 1; length <= sizeof(bytes); length++) {
-		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from,
-				 bytes, length);
+		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &from, bytes,
+				 length);
 		rig_run(&rig, NOPAL_MICROSECOND);
 	}
 	assert_int_equal(seen.answers, 1);
@@ -303,7 +303,8 @@ static void test_forged_refusals_end_nothing(void **state)
 	rig_change_both(&rig, "loss 100%");
 	for (int i = 0; i < 100; i++) {
 		refuse(NOPAL_KIND_DATA, peer_id() + 1, 5);
-		refuse(NOPAL_KIND_DATA, nopal_session_id(rig.opener.session), 5);
+		refuse(NOPAL_KIND_DATA, nopal_session_id(rig.opener.session),
+		       5);
 		refuse(NOPAL_KIND_CONNECT, peer_id(), 5);
 		for (int head_bytes = 0; head_bytes < 5; head_bytes++)
 			refuse(NOPAL_KIND_DATA, peer_id(), head_bytes);

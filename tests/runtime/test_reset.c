@@ -201,8 +201,8 @@ static void test_it_is_shorter_than_its_cause(void **state)
 /* What is no datagram of a session is answered by none: a reset least of all. */
 static void test_it_answers_sessions_alone(void **state)
 {
-	static const uint8_t others[] = { NOPAL_KIND_REPLY, NOPAL_KIND_ABORT,
-					  NOPAL_KIND_CAST, NOPAL_KIND_RESET,
+	static const uint8_t others[] = { NOPAL_KIND_REPLY,   NOPAL_KIND_ABORT,
+					  NOPAL_KIND_CAST,    NOPAL_KIND_RESET,
 					  NOPAL_KIND_CONNECT, NOPAL_KIND_MEET,
 					  NOPAL_KIND_ASK };
 	uint8_t bytes[100] = { 0, 1, 2, 3, 4 };

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "reset.h"
 #include "rig.h"
 
 static const uint8_t restart_key[NOPAL_RESET_KEY_BYTES] = "sixteen bytes...";
@@ -31,9 +32,9 @@ static inline void restart_start(struct rig *rig, struct rig_side *side,
 					    opener ? RIG_OPENER_PORT
 						   : RIG_ACCEPTOR_PORT);
 	assert_non_null(side->endpoint);
-	assert_int_equal(nopal_endpoint_allow(side->endpoint, rig->plan, 0,
-					      NULL, NULL),
-			 0);
+	assert_int_equal(
+		nopal_endpoint_allow(side->endpoint, rig->plan, 0, NULL, NULL),
+		0);
 	if (key)
 		assert_int_equal(
 			nopal_endpoint_set_reset_key(side->endpoint, key), 0);

@@ -11,7 +11,6 @@
 #include "registry.h"
 #include "rig.h"
 
-
 /* ----------------------------------------------------------------- the tap */
 
 static void note(struct nopal_session *session, enum nopal_event event,
@@ -293,7 +292,8 @@ void rig_open(struct rig *rig, const char *config,
 	connect_hosts(rig, options->link ? options->link : "delay 10ms",
 		      options->edge);
 	rig->opener.rig = rig->acceptor.rig = rig;
-	rig->opener.endpoint = nopal_sim_endpoint(rig->world, 0, RIG_OPENER_PORT);
+	rig->opener.endpoint =
+		nopal_sim_endpoint(rig->world, 0, RIG_OPENER_PORT);
 	rig->acceptor.endpoint =
 		nopal_sim_endpoint(rig->world, 1, RIG_ACCEPTOR_PORT);
 	assert_int_equal(nopal_endpoint_allow(rig->acceptor.endpoint, rig->plan,

@@ -85,7 +85,7 @@ timeout 20 "$nopal" send "$work/big" "$work/one" "127.0.0.1:$port" \
 	2>"$work/send.log"
 [ $? -eq 1 ] || wrong "a file beyond the limit: $(cat "$work/send.log")"
 cmp "$work/one" "$work/in/one" || wrong "the next file did not come"
-[ "$(ls -A "$work/in" | grep -v "^.nopal-reset-key$")" = one ] || wrong "left: $(ls -A "$work/in")"
+[ "$(ls -A -I .nopal-reset-key "$work/in")" = one ] || wrong "left: $(ls -A "$work/in")"
 
 # -------------------- more than one address may have unfinished: both sides say so
 "$nopal" recv -o "$work/bounded" --listen 127.0.0.1:0 --peer-bytes 1MB --json \
@@ -102,7 +102,7 @@ done
 grep -q 'bytes.*, from 127.0.0.1:[0-9]*$' "$work/bounded.log" ||
 	wrong "the receiver does not name its peer"
 wait_line '"file":"one","peer":"127.0.0.1:[0-9]*".*"result":"ok"' "$work/json"
-[ "$(ls -A "$work/bounded" | grep -v "^.nopal-reset-key$")" = one ] || wrong "left: $(ls -A "$work/bounded")"
+[ "$(ls -A -I .nopal-reset-key "$work/bounded")" = one ] || wrong "left: $(ls -A "$work/bounded")"
 
 # ------------------------------ a composition that differs: told, with a fix
 timeout 5 "$nopal" send "$work/one" "127.0.0.1:$port" -c ctp_bulk --json \

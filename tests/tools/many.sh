@@ -97,7 +97,7 @@ row() {
 same() {
 	for i in "$@"; do
 		cmp "$work/file" "$work/$i/file" || fail "receiver $i has another file"
-		[ "$(ls -A "$work/$i" | grep -v "^.nopal-reset-key$")" = file ] || fail "something was left at $i"
+		[ "$(ls -A -I .nopal-reset-key "$work/$i")" = file ] || fail "something was left at $i"
 	done
 }
 # together I...: each keeps its pieces in place, and together they have all.

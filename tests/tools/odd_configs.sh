@@ -8,7 +8,7 @@
 cat >"$work/open.conf" <<'END'
 description = "bulk without a handshake"
 extends = "bulk"
-without = { virtual_circuit, keep_alive }
+without = { virtual_circuit, migration, keep_alive }
 END
 cat >"$work/open_many.conf" <<'END'
 description = "one to many without a handshake"
@@ -42,7 +42,7 @@ END
 cat >"$work/loose_open.conf" <<'END'
 description = "bulk without a handshake and without an order"
 extends = "bulk"
-without = { virtual_circuit, keep_alive, reliable_fifo }
+without = { virtual_circuit, migration, keep_alive, reliable_fifo }
 END
 head -c 3000000 /dev/urandom >"$work/file" || exit 77
 ends_well() {

@@ -24,9 +24,9 @@ unnamed() {
 }
 
 # left I NAMES: soon, as the word of a fault is sent first.
-holds() { [ "$(ls -A "$work/$1" | grep -v "^.nopal-reset-key$")" = "$2" ]; }
+holds() { [ "$(ls -A -I .nopal-reset-key "$work/$1")" = "$2" ]; }
 left() {
-	until_true 250 holds "$1" "$2" || fail "left at $1: $(ls -A "$work/$1")"
+	until_true 250 holds "$1" "$2" || fail "left at $1: $(ls -A -I .nopal-reset-key "$work/$1")"
 }
 
 # ---- wrong words: told at once, with a fix

@@ -78,7 +78,7 @@ wait $receiver || fail "the receiver ended with $?"
 receiver=
 grep -q 'resumed at' "$work/send3.log" || fail "it did not go on where it was"
 cmp "$work/file" "$work/out/file" || fail "the files differ"
-[ "$(ls -A "$work/out" | grep -v "^.nopal-reset-key$")" = file ] || fail "something was left: $(ls -A "$work/out")"
+[ "$(ls -A -I .nopal-reset-key "$work/out")" = file ] || fail "something was left: $(ls -A "$work/out")"
 
 start_receiver --once 4
 "$nopal" send "$work/file" "127.0.0.1:$port" 2>"$work/send4.log" ||
