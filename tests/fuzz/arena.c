@@ -327,16 +327,27 @@ struct arena_slot *arena_slot(struct arena *arena, unsigned n)
 			return &arena->slots[i];
 }
 
-static struct nopal_endpoint *listen_at(struct arena *arena, int host)
+static struct nopal_endpoint *listen_at(struct arena *arena, int host,
+					uint8_t key)
 {
 	struct nopal_endpoint *endpoint =
 		nopal_sim_endpoint(arena->world, host, ARENA_PORT);
+	uint8_t reset_key[NOPAL_RESET_KEY_BYTES] = { key };
 
-	if (nopal_endpoint_allow(endpoint, arena->plan,
+	if (nopal_endpoint_set_reset_key(endpoint, reset_key) ||
+	    nopal_endpoint_allow(endpoint, arena->plan,
 				 NOPAL_ALLOW_CONNECTIONLESS,
 				 &acceptor_callbacks, arena))
 		abort();
 	return endpoint;
+}
+
+void arena_restart(struct arena *arena, bool same_key)
+{
+	if (arena->family->many_paths)
+		return; /* its second address would go with it */
+	nopal_endpoint_close(arena->acceptor[0]);
+	arena->acceptor[0] = listen_at(arena, 1, !same_key);
 }
 
 static void connect_hosts(struct arena *arena)
@@ -381,9 +392,9 @@ bool arena_open(struct arena *arena, const struct family *family)
 	connect_hosts(arena);
 	arena->opener[0] =
 		nopal_sim_endpoint(arena->world, 0, ARENA_OPENER_PORT);
-	arena->acceptor[0] = listen_at(arena, 1);
+	arena->acceptor[0] = listen_at(arena, 1, 0);
 	if (family->acceptors > 1)
-		arena->other = listen_at(arena, 2);
+		arena->other = listen_at(arena, 2, 0);
 	if (family->many_paths)
 		share_seconds(arena);
 	return true;

@@ -74,6 +74,8 @@ void arena_close(struct arena *arena);
 /* From the opener to the first acceptor, by one way of opening or another. */
 enum arena_way { ARENA_CONNECT, ARENA_STREAM, ARENA_RENDEZVOUS, ARENA_WAYS };
 void arena_start(struct arena *arena, enum arena_way way);
+/* The first acceptor is killed, and started again with the same reset key, or another. */
+void arena_restart(struct arena *arena, bool same_key);
 /* The n-th living session, modulo their number; NULL: none lives. */
 struct arena_slot *arena_slot(struct arena *arena, unsigned n);
 /* A message whose bytes tell that it is one of ours, with a property by its place in

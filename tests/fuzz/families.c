@@ -67,12 +67,29 @@ static const struct family families[] = {
 	  "rate_cc {}\ntfrc {}\nrate_feedback {}\n"
 	  "source_quench { mark = 2KiB }\nlossy_fifo {}\nchecksum {}\n",
 	  1, false },
+	{ "balance", "extends = one_to_many_balance\n", 2, false },
+	{ "plain_udp", "extends = plain_udp\n", 1, false },
+	{ "losses",
+	  DATAGRAMS "virtual_circuit {}\n"
+		    "positive_ack { selective = on  piggyback = on }\n"
+		    "rtt_estimation {}\nretransmit {}\nrack_detection {}\n"
+		    "tail_probe {}\npath_memory {}\necn_response {}\n"
+		    "windowed_cc {}\ncubic_congestion {}\nreliable_fifo {}\n"
+		    "check_fifo {}\ncheck_holds {}\nchecksum {}\n",
+	  1, false },
+	{ "jitter",
+	  DATAGRAMS "sequenced_messages {}\nfixed_rate_jitter {}\n"
+		    "rate_cc {}\nconstant_rate { rate = 100kbit }\n",
+	  1, false },
 };
 enum { FAMILIES = sizeof(families) / sizeof(*families) };
+/* So that an input keeps its family when one is added. */
+enum { FAMILIES_MOST = 32 };
+_Static_assert((int)FAMILIES <= (int)FAMILIES_MOST, "make room for more");
 
 const struct family *family_of(uint8_t byte)
 {
-	return &families[byte % FAMILIES];
+	return &families[byte % FAMILIES_MOST % FAMILIES];
 }
 
 /* Is it only a library that is missing? */

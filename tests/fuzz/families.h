@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * families.h -- the compositions that fuzzed sessions run: each has parsers of the
- * wire that the others have not.  An input names its family by its first byte, modulo
- * their number, so that new ones belong at the end of the table.
+ * wire that the others have not.  An input names its family by its first byte, so that
+ * new ones belong at the end of the table.
  */
 #ifndef NOPAL_FUZZ_FAMILIES_H
 #define NOPAL_FUZZ_FAMILIES_H

@@ -56,6 +56,29 @@ static void say(struct arena *arena, struct arena_slot *slot,
 		  property ? input_number(input, 2) : 0);
 }
 
+/* What the network, or who feigns it, says of a datagram that left. */
+static void hint(struct arena *arena, struct input *input)
+{
+	uint8_t how = input_byte(input);
+	const struct arena_datagram *seen = arena_seen(arena, how >> 4);
+	struct nopal_hint hint = {
+		.what = how & 1 ? NOPAL_HINT_REFUSED : NOPAL_HINT_TOO_LONG,
+		.head_bytes = how >> 1 & 7,
+		.datagram_bytes = (uint32_t)input_number(input, 2),
+	};
+
+	if (!seen)
+		return;
+	hint.to = seen->to;
+	if (hint.head_bytes > sizeof(hint.head))
+		hint.head_bytes = sizeof(hint.head);
+	if (hint.head_bytes > seen->length)
+		hint.head_bytes = (uint32_t)seen->length;
+	memcpy(hint.head, seen->bytes, hint.head_bytes);
+	nopal__endpoint_hint(
+		seen->to_opener ? arena->acceptor[0] : arena->opener[0], &hint);
+}
+
 void script_act(struct arena *arena, struct input *input)
 {
 	uint8_t what = input_byte(input);
@@ -75,9 +98,15 @@ void script_act(struct arena *arena, struct input *input)
 	case 5:
 		arena_start(arena, (what >> 3) % ARENA_WAYS);
 		break;
-	default:
+	case 6:
 		if (slot)
 			act_on(slot, input);
+		break;
+	default:
+		if (what & 0x80)
+			arena_restart(arena, what & 0x40);
+		else
+			hint(arena, input);
 	}
 }
 
