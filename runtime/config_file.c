@@ -17,10 +17,6 @@
 #include "config_tree.h"
 #include "problems.h"
 
-#ifndef NOPAL_CONFIGS_DIR
-#define NOPAL_CONFIGS_DIR "/usr/local/share/nopal/configs"
-#endif
-
 static bool file_has_suffix(const char *name)
 {
 	size_t length = strlen(name), suffix = strlen(NOPAL_CONFIG_SUFFIX);
@@ -67,7 +63,8 @@ static const char *file_folders(struct nopal_arena *arena, const char *beside)
 		nopal__append(&folders, ".:");
 	if (named && *named)
 		nopal__append(&folders, "%s:", named);
-	nopal__append(&folders, "%s:./configs", NOPAL_CONFIGS_DIR);
+	nopal__append(&folders, "%s:./configs",
+		      nopal_installed(NOPAL_INSTALLED_CONFIGS));
 	return nopal__text(&folders);
 }
 

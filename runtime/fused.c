@@ -24,10 +24,6 @@
 #include "registry.h"
 #include "text.h"
 
-#ifndef NOPAL_PLUGINS_DIR
-#define NOPAL_PLUGINS_DIR "/usr/local/lib/nopal"
-#endif
-
 #define TEXT_OF(name)	#name
 #define SYMBOL_OF(name) TEXT_OF(name)
 
@@ -48,7 +44,12 @@ static const char *fused_file(const struct nopal_plan *plan, const char *named)
 
 	if (!file)
 		file = nopal__unit_in_cache(plan);
-	return file ? file : fused_search(plan, NOPAL_PLUGINS_DIR "/fused");
+	return file ? file
+		    : fused_search(
+			      plan,
+			      nopal__printed(plan->arena, "%s/fused",
+					     nopal_installed(
+						     NOPAL_INSTALLED_PLUGINS)));
 }
 
 /* Why this file is not the plan's unit; NULL: it is. */

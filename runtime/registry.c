@@ -25,10 +25,6 @@
 #include "problems.h"
 #include "text.h"
 
-#ifndef NOPAL_PLUGINS_DIR
-#define NOPAL_PLUGINS_DIR "/usr/local/lib/nopal"
-#endif
-
 /* Some eighty are built in; the rest is for plugins. */
 enum { REGISTRY_ROOM = 1024 };
 
@@ -179,15 +175,16 @@ static const char *registry_folders(struct nopal_arena *arena)
 
 	if (named && *named)
 		nopal__append(&folders, "%s:", named);
-	nopal__append(&folders, "%s", NOPAL_PLUGINS_DIR);
+	nopal__append(&folders, "%s", nopal_installed(NOPAL_INSTALLED_PLUGINS));
 	return nopal__text(&folders);
 }
 
 bool nopal__may_be_loaded(const char *path)
 {
-	static const char installed[] = NOPAL_PLUGINS_DIR "/";
-	bool by_name = strncmp(path, installed, sizeof(installed) - 1) == 0 &&
-		       !strstr(path, "/../");
+	const char *installed = nopal_installed(NOPAL_INSTALLED_PLUGINS);
+	size_t length = strlen(installed);
+	bool by_name = strncmp(path, installed, length) == 0 &&
+		       path[length] == '/' && !strstr(path, "/../");
 
 	return access(path, by_name ? R_OK : R_OK | X_OK) == 0;
 }

@@ -14,9 +14,6 @@
 
 #include "tool.h"
 
-#ifndef NOPAL_SOURCES_DIR
-#define NOPAL_SOURCES_DIR "/usr/local/share/nopal/sources"
-#endif
 #ifndef NOPAL_BUILT_FROM
 #define NOPAL_BUILT_FROM "."
 #endif
@@ -146,12 +143,16 @@ static const char *fuse_compiler(const struct tool_call *call)
 static char *fuse_sources(void)
 {
 	const char *named = getenv("NOPAL_SOURCES");
+	const char *installed = nopal_installed(NOPAL_INSTALLED_SOURCES);
+	char *probe;
+	bool there;
 
 	if (named && *named)
 		return tool_need(strdup(named));
-	if (access(NOPAL_SOURCES_DIR "/runtime/session.h", R_OK) == 0)
-		return tool_need(strdup(NOPAL_SOURCES_DIR));
-	return tool_need(strdup(NOPAL_BUILT_FROM));
+	probe = fuse_printed("%s/runtime/session.h", installed);
+	there = access(probe, R_OK) == 0;
+	free(probe);
+	return tool_need(strdup(there ? installed : NOPAL_BUILT_FROM));
 }
 
 /* Does not come back where the compiler could be started. */

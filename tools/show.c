@@ -9,10 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef NOPAL_CONFIGS_DIR
-#define NOPAL_CONFIGS_DIR "/usr/local/share/nopal/configs"
-#endif
-
 /* The version of every object's schema; it grows when a key changes meaning. */
 enum { SHOW_SCHEMA_VERSION = 1 };
 
@@ -357,8 +353,8 @@ char **show_configs(void)
 	char **names = tool_need(calloc(1, sizeof(*names)));
 	size_t count = 0;
 
-	if (asprintf(&folders, "%s:" NOPAL_CONFIGS_DIR ":./configs",
-		     named ? named : "") < 0)
+	if (asprintf(&folders, "%s:%s:./configs", named ? named : "",
+		     nopal_installed(NOPAL_INSTALLED_CONFIGS)) < 0)
 		tool_need(NULL);
 	rest = folders;
 	while ((folder = strsep(&rest, ":")) != NULL)

@@ -1,32 +1,71 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# plugin SOURCE BUILD -- the tutorial, word by word: Nopal is installed into a
-# folder of its own, the plugin of write-a-microprotocol.md is built against
-# that with cc and pkg-config, and a config that names it is checked and run.
+# plugin SOURCE BUILD -- what is installed, is all that is wanted, wherever it lies:
+# Nopal is installed into a folder of its own, its prefix is moved, and from there it
+# checks, explains, simulates, carries a file and fuses.  The plugin of
+# write-a-microprotocol.md, word by word, is built against it with cc and pkg-config,
+# and a config that names it is checked and run.
 set -eu
 source=$1 build=$2
 for tool in cc pkg-config meson awk; do
 	command -v $tool >/dev/null || { echo "no $tool here"; exit 77; }
 done
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+unset LD_LIBRARY_PATH NOPAL_CONFIGS NOPAL_PLUGINS NOPAL_FUSED NOPAL_SOURCES
+folder=$(cd "$(mktemp -d)" && pwd -P)
+receiver=
+finish() {
+	[ -z "$receiver" ] || kill "$receiver" 2>/dev/null || true
+	rm -rf "$folder"
+}
+trap finish EXIT
+wrong() {
+	echo "$*"
+	exit 1
+}
 
 meson install -C "$build" --no-rebuild --destdir "$folder/root" >"$folder/log" 2>&1 ||
 	{ cat "$folder/log"; exit 1; }
-pc=$(find "$folder/root" -name nopal.pc)
-[ -n "$pc" ] || { echo "no nopal.pc was installed"; exit 1; }
+installed=$(find "$folder/root" -path '*/bin/nopal')
+[ -n "$installed" ] || wrong "no program was installed"
+prefix=$folder/moved
+mv "$(dirname "$(dirname "$installed")")" "$prefix"
+rm -rf "$folder/root"
+program=$prefix/bin/nopal
+pc=$(find "$prefix" -name nopal.pc)
+[ -n "$pc" ] || wrong "no nopal.pc was installed"
 PKG_CONFIG_PATH=$(dirname "$pc")
-PKG_CONFIG_SYSROOT_DIR=$folder/root
-export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
-program=$(find "$folder/root" -path '*/bin/nopal')
-LD_LIBRARY_PATH=$(dirname "$(find "$folder/root" -name 'libnopal.so.0' | head -1)")
-export LD_LIBRARY_PATH
-NOPAL_CONFIGS=$(pkg-config --variable=configdir nopal)
-case $NOPAL_CONFIGS in "$folder"*) ;; *) NOPAL_CONFIGS=$folder/root$NOPAL_CONFIGS ;; esac
-export NOPAL_CONFIGS
-[ -f "$NOPAL_CONFIGS/bulk.conf" ] || { echo "no bulk.conf in $NOPAL_CONFIGS"; exit 1; }
-[ -n "$(pkg-config --variable=pluginsdir nopal)" ]
+export PKG_CONFIG_PATH
+configs=$(pkg-config --variable=configdir nopal)
+[ -f "$configs/bulk.conf" ] || wrong "no bulk.conf in $configs"
+plugins=$(pkg-config --variable=pluginsdir nopal)
+[ -n "$plugins" ] || wrong "nopal.pc names no folder of plugins"
 
+# ---- the program and its configs, by name
+mkdir "$folder/elsewhere"
+cd "$folder/elsewhere"
+"$program" check bulk
+"$program" list configs | grep -q '^bulk ' || wrong "no config is listed"
+unit=$(find "$prefix" -name bulk.fused.so)
+if [ -n "$unit" ]; then
+	"$program" explain bulk | grep '^runs' | grep "fused: $unit" ||
+		wrong "the installed unit does not run"
+fi
+"$program" sim bulk --link "rate 10mbit delay 20ms loss 1%" --bytes 100kB >/dev/null
+
+head -c 300000 "$program" >file
+"$program" recv -o in --listen 127.0.0.1:0 2>recv.log &
+receiver=$!
+i=0
+until grep -q '^listening on' recv.log; do
+	i=$((i + 1))
+	[ $i -le 200 ] || { cat recv.log; exit 1; }
+	sleep 0.05
+done
+to=$(sed -n 's/^listening on \([0-9.:]*\);.*/\1/p' recv.log)
+"$program" send file "$to" 2>send.log || { cat send.log recv.log; exit 1; }
+cmp file in/file || wrong "another file arrived"
+
+# ---- the tutorial
 take() {
 	awk -v name="$1" -f "$source/tests/docs/extract.awk" \
 		"$source/docs/write-a-microprotocol.md" >"$folder/$1"
@@ -45,18 +84,22 @@ ASAN_OPTIONS=detect_leaks=0
 export ASAN_OPTIONS
 "$program" check gentle.conf
 "$program" explain gentle.conf | grep -q gentle ||
-	{ echo "explain does not name the plugin"; exit 1; }
+	wrong "explain does not name the plugin"
 "$program" sim gentle.conf --link "rate 10mbit delay 20ms loss 1%" --json
 
-# what is installed is all that a unit wants
-NOPAL_SOURCES=$(find "$folder/root" -type d -path '*/nopal/sources')
-export NOPAL_SOURCES
-"$program" fuse gentle.conf --source gentle.c --flag -O1
-"$program" explain gentle.conf | grep -q '^runs fused: ' ||
-	{ echo "the unit does not run"; exit 1; }
-bulk=$(find "$folder/root" -name bulk.fused.so)
-if [ -n "$bulk" ]; then
-	NOPAL_FUSED=$(dirname "$bulk") "$program" explain bulk |
-		grep '^runs' | grep "fused: $bulk" ||
-		{ echo "the installed unit does not run"; exit 1; }
-fi
+# ---- a plugin that is installed is found from everywhere
+mv gentle.so "$plugins/"
+cd "$folder/elsewhere"
+"$program" check "$folder/gentle.conf" || wrong "no plugin in $plugins"
+cat >compiler <<'END'
+#!/bin/sh
+echo "$*" >words
+exec cc "$@"
+END
+chmod +x compiler
+"$program" fuse "$folder/gentle.conf" --source "$folder/gentle.c" --flag -O1 \
+	--cc ./compiler
+grep -q -e "-I$prefix/share/nopal/sources/runtime " words ||
+	wrong "the unit was not made of the installed sources: $(cat words)"
+"$program" explain "$folder/gentle.conf" | grep -q '^runs fused: ' ||
+	wrong "the unit does not run"
