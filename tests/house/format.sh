@@ -7,9 +7,11 @@ for tool in clang-format-14 clang-format none; do
 	$tool --version 2>/dev/null | grep -q 'version 14\.' && break
 done
 [ $tool != none ] || { echo "no clang-format 14 here"; exit 77; }
-bad=0
-for file in $(find runtime microprotocols tools tests docs -name '*.[ch]'); do
-	$tool --dry-run -Werror "$file" 2>/dev/null ||
-		{ echo "$file: run $tool -i"; bad=1; }
-done
-exit $bad
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+find runtime microprotocols tools tests docs -name '*.[ch]' |
+	xargs -n 64 $tool --dry-run -Werror >"$said" 2>&1 || {
+	sed -n "s|^\([^ :]*\):[0-9]*:[0-9]*: error: .*|\1: run $tool -i|p" "$said" |
+		sort -u | grep . || cat "$said"
+	exit 1
+}

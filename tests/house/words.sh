@@ -14,21 +14,23 @@ sources() {
 	ls meson.build meson_options.txt
 }
 
-for file in $(sources); do
-	case $file in
-	*.[ch] | *.def | *.sh | *.in | */meson.build | meson.build | *.pml | *.scd | \
-		*.awk | tools/* | .ci/*)
-		head -2 "$file" | grep -q 'SPDX-License-Identifier: MIT' ||
-			echo "$file: no SPDX line" ;;
-	esac
-done >>"$faults"
+sources |
+	grep -E '(\.(c|h|def|sh|in|pml|scd|awk)|(^|/)meson\.build)$|^(tools|\.ci)/' |
+	xargs awk '
+		function ended() {
+			if (file && !licensed)
+				print file ": no SPDX line"
+		}
+		FNR == 1 { ended(); file = FILENAME; licensed = 0 }
+		/SPDX-License-Identifier: MIT/ { licensed = 1 }
+		FNR == 2 { nextfile }
+		END { ended() }' >>"$faults"
 
 # The words are split here so that this file does not hold them.
 open='TO''DO|FIX''ME|XX''X|HA''CK'
-{ sources; ls *.md docs/*.md; } | sort -u | while read -r file; do
-	grep -HnE "\\b($open)\\b" "$file" || true
-	grep -HnE '/(home|root|work|Users)/[a-z]' "$file" || true
-done >>"$faults"
+{ sources; ls *.md docs/*.md; } | sort -u |
+	{ xargs grep -HnE "\\b($open)\\b|/(home|root|work|Users)/[a-z]" || true; } \
+		>>"$faults"
 
 cat "$faults"
 [ ! -s "$faults" ]
