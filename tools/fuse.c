@@ -17,8 +17,11 @@
 #ifndef NOPAL_BUILT_FROM
 #define NOPAL_BUILT_FROM "."
 #endif
+#ifndef NOPAL_FUSE_FLAGS
+#define NOPAL_FUSE_FLAGS /* "-one", "-two", */
+#endif
 
-enum { FUSE_MOST_WORDS = TOOL_MAX_REPEATS + 32 };
+enum { FUSE_MOST_WORDS = TOOL_MAX_REPEATS + 48 };
 
 static const struct tool_option fuse_options[] = {
 	{ "output", 'o', "FILE",
@@ -50,7 +53,8 @@ static const char *const fuse_flags[] = {
 	"--param=inline-unit-growth=200",
 	"--param=large-function-growth=400",
 	"--param=max-inline-insns-auto=100",
-	NULL,
+	/* as the library itself was hardened */
+	NOPAL_FUSE_FLAGS NULL,
 };
 
 /* Where the runtime's headers and sources are: the folders to look in. */

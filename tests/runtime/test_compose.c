@@ -144,11 +144,11 @@ static void test_a_file_is_read_with_its_config(void **state)
 			    without.composition->canonical);
 	done(&with);
 	done(&without);
-	truncate(path, 1 << 20);
+	assert_int_equal(truncate(path, 1 << 20), 0);
 	bad(text, 2, "the file is too long", "name a file");
-	truncate(path, 0);
+	assert_int_equal(truncate(path, 0), 0);
 	bad(text, 2, "0 bytes are no secret", "/dev/urandom");
-	truncate(path, 15);
+	assert_int_equal(truncate(path, 15), 0);
 	bad(text, 2, "15 bytes are no secret; it takes 16", "/dev/urandom");
 	unlink(path);
 	bad(text, 2, "No such file", "name a file");
