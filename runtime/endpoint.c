@@ -162,7 +162,7 @@ void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 {
 	struct nopal_world *world = endpoint->port.world;
 
-	world->in_core = true;
+	nopal__turn_enter(world);
 	endpoint->busy = false;
 	nopal__endpoint_flush(endpoint);
 	while (!endpoint->busy && endpoint->ready_count)
@@ -311,7 +311,7 @@ void nopal__endpoint_receive(struct nopal_endpoint *endpoint,
 {
 	struct nopal_world *world = endpoint->port.world;
 
-	world->in_core = true;
+	nopal__turn_enter(world);
 	endpoint->port.counters.batches_in++;
 	for (size_t i = 0; i < count; i++)
 		arrival_receive(endpoint, &arrivals[i]);

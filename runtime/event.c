@@ -224,17 +224,25 @@ static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
 	static inline bool call_all_##name(struct nopal_session *session,      \
 					   type *subject)                      \
 	{                                                                      \
+		struct nopal_core *core = nopal__core(session);                \
 		const struct nopal_calls *calls =                              \
-			&nopal__core(session)                                  \
-				 ->awake->calls[NOPAL_##name][BY_SUBJECT(      \
-					 subject, kind_of)(subject)];          \
+			&core->awake->calls[NOPAL_##name][BY_SUBJECT(          \
+				subject, kind_of)(subject)];                   \
 		const struct nopal_call *call = calls->call;                   \
+		const struct nopal_part *const *outer;                         \
+		bool stopped = false;                                          \
                                                                                \
-		for (uint32_t left = calls->count; left; left--, call++)       \
-			if (call->run.name(session, call->part, subject) ==    \
-			    NOPAL_STOP)                                        \
-				return true;                                   \
-		return false;                                                  \
+		if (!calls->count)                                             \
+			return false;                                          \
+		outer = core->running;                                         \
+		for (uint32_t left = calls->count; left && !stopped;           \
+		     left--, call++) {                                         \
+			core->running = &call->part;                           \
+			stopped = call->run.name(session, call->part,          \
+						 subject) == NOPAL_STOP;       \
+		}                                                              \
+		core->running = outer;                                         \
+		return stopped;                                                \
 	}
 #include "events.def"
 #undef EVENT
@@ -272,16 +280,19 @@ void nopal_raise_custom(struct nopal_session *session, int event, void *subject)
 {
 	struct nopal_core *core = nopal__core(session);
 	const struct nopal_calls *calls = nopal__custom_calls(core, event);
+	const struct nopal_part *const *outer = core->running;
 
 	if (!calls || !raise_begin(core, (enum nopal_event)event, 0))
 		return;
 	for (uint32_t i = 0, n = calls->count; i < n; i++) {
 		const struct nopal_call *call = &calls->call[i];
 
+		core->running = &call->part;
 		if (call->run.custom(session, call->part, subject) ==
 		    NOPAL_STOP)
 			break;
 	}
+	core->running = outer;
 	raise_end(core);
 }
 

@@ -202,6 +202,11 @@ bool nopal_live_poll(struct nopal_world *world);
 void nopal_live_linger(struct nopal_world *world, int64_t linger_ns);
 void nopal_world_free(struct nopal_world *world); /* ends its sessions first */
 int64_t nopal_world_now(const struct nopal_world *world);
+/* What the calling thread does in its world at this moment, for who dies there: "while
+ * `gentle` handled SEGMENT_FROM_NET at 1.204500000 s (session 5e0b7d13)", a line for
+ * each layer at work.  Returns its length, at most room - 1; 0: nothing.  Reads memory and
+ * does nothing else, so that a handler of SIGSEGV may call it. */
+size_t nopal_whereabouts(char *text, size_t room);
 /* How datagrams travel here, e.g. "gso 64 gro on sndbuf 4194304 rcvbuf 4194304":
  * what the kernel granted, and every fall-back that was taken. */
 const char *nopal_endpoint_transport(const struct nopal_endpoint *endpoint);

@@ -69,9 +69,10 @@ struct nopal_arena;
 struct nopal_composition;
 struct nopal_fused;
 
+/* What may run; whose it is comes first in both (whereabouts.c). */
 struct nopal_call {
-	union nopal_handler run;
 	const struct nopal_part *part;
+	union nopal_handler run;
 };
 
 struct nopal_calls {
@@ -97,8 +98,8 @@ struct nopal_kind_plan {
 };
 
 struct nopal_timer_plan {
-	const struct nopal_timer *timer;
 	const struct nopal_part *part;
+	const struct nopal_timer *timer;
 };
 
 struct nopal_shared_plan {

@@ -178,8 +178,8 @@ static uint32_t calls_of_kind(struct nopal_plan *plan,
 					       used, sizeof(*call));
 		if (call)
 			*call = (struct nopal_call){
-				binding->run,
 				seal_argued(plan, part, binding->argument),
+				binding->run,
 			};
 	}
 	return (uint32_t)(*used - before);
@@ -234,7 +234,7 @@ static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
 					&count, sizeof(*one));
 
 		if (one)
-			*one = (struct nopal_timer_plan){ timer, part };
+			*one = (struct nopal_timer_plan){ part, timer };
 	}
 	layer->timer_count = (uint32_t)count;
 }

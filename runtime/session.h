@@ -161,6 +161,9 @@ struct nopal_core {
 	const struct nopal_layer *layer;
 	struct nopal_endpoint *endpoint;
 	struct nopal_world *world;
+	/* The call or timer that runs, by its first member (whereabouts.c); NULL:
+	 * none does, or it is a fused unit's. */
+	const struct nopal_part *const *running;
 	struct nopal_core *above, *below;
 	union {
 		struct nopal_core *next_touched;
@@ -169,19 +172,19 @@ struct nopal_core {
 	enum nopal_life life : 8;
 	enum nopal_end end : 8;
 	uint8_t depth;
-	bool opener, peer_known, peer_closed, touched, buried;
-	bool send_blocked; /* nopal_send said EAGAIN and `writable` is owed */
-	bool draining_queue;
+	bool touched, draining_queue;
+	bool lowest; /* datagrams leave here */
+	bool opener : 1, peer_known : 1, peer_closed : 1, buried : 1;
+	bool send_blocked : 1; /* nopal_send said EAGAIN and `writable` is owed */
 	bool close_asked : 1;
 	bool meets : 1;	    /* its peer opens, too: rendezvous.c */
 	bool half_open : 1; /* bottom: a peer began it, and it is not open yet */
-	bool by_ipv6 : 1; /* its peer, or one of a group's, is reached by it */
-	bool tells : 1;	  /* bottom: its peer is told why it ended */
-	bool lowest;	  /* datagrams leave here */
-	bool fans_out;	  /* the layer below is one of destinations */
-	bool is_group;	  /* there may be many of them: it has `group` */
-	bool is_flow;	  /* many stand on it: it has `streams` */
-	bool waits;	  /* a stream, for its turn */
+	bool by_ipv6 : 1;  /* its peer, or one of a group's, is reached by it */
+	bool tells : 1;	   /* bottom: its peer is told why it ended */
+	bool fans_out : 1; /* the layer below is one of destinations */
+	bool is_group : 1; /* there may be many of them: it has `group` */
+	bool is_flow : 1;  /* many stand on it: it has `streams` */
+	bool waits : 1;	   /* a stream, for its turn */
 	uint32_t local_id, peer_id;
 	uint32_t path_record; /* path_cache.c; 0: none */
 	struct nopal_address peer;

@@ -165,6 +165,7 @@ static void own_timer_fire(struct nopal_core *core, uint32_t which)
 
 static void timer_fire(struct nopal_core *core, uint32_t index)
 {
+	const struct nopal_part *const *outer = core->running;
 	const struct nopal_timer_plan *timer;
 
 	core->awake->timers[index].deadline_ns = NOPAL_NEVER;
@@ -175,7 +176,9 @@ static void timer_fire(struct nopal_core *core, uint32_t index)
 	timer = &core->layer->timers[index];
 	nopal__record(core, NOPAL_TRACED_TIMER, timer->part->index,
 		      (uint16_t)index, 0, 0);
+	core->running = &timer->part;
 	timer->timer->expired(&core->session, timer->part);
+	core->running = outer;
 }
 
 /* The declared timer that is due first, ties by start; -1: none is. */

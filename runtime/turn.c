@@ -8,11 +8,13 @@
  */
 #include "session.h"
 
+_Thread_local struct nopal_world *nopal__turn_of;
+
 bool nopal__turn_begin(struct nopal_world *world)
 {
 	if (world->in_core)
 		return false;
-	world->in_core = true;
+	nopal__turn_enter(world);
 	world->now_ns = world->ops->clock(world);
 	return true;
 }
@@ -132,6 +134,7 @@ void nopal__turn_end(struct nopal_world *world, bool outermost)
 		nopal__endpoint_flush(endpoint);
 	}
 	world->in_core = false;
+	nopal__turn_of = NULL;
 	world->ops->wake_at(world, nopal_wheel_next(&world->wheel));
 }
 
@@ -161,7 +164,7 @@ void nopal__world_wake(struct nopal_world *world)
 {
 	struct nopal_wheel_entry *entry;
 
-	world->in_core = true;
+	nopal__turn_enter(world);
 	while ((entry = nopal_wheel_expire(&world->wheel, world->now_ns))) {
 		if (entry == &world->rest) {
 			nopal__rest_walk(world);

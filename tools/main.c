@@ -156,6 +156,7 @@ int main(int argc, char **argv)
 	}
 	signal(SIGXFSZ, SIG_IGN); /* a limit is an error of a write */
 	json_set_alloc_funcs(main_json_memory, free);
+	crash_watch();
 	special = main_special(argv[1], argc > 2 ? argv[2] : NULL);
 	if (special >= 0)
 		return main_flush(special);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.h -- what main.c shares with the tools' own frame: parsing, help, and
- * what is printed from the option tables.
+ * program.h -- what main.c shares with the tools' own frame: parsing, help,
+ * what is printed from the option tables, and last words.
  */
 #ifndef NOPAL_PROGRAM_H
 #define NOPAL_PROGRAM_H
 
 #include "tool.h"
+
+/* From now on a crash says where it was, before the process dies of it. */
+void crash_watch(void);
 
 /* What parsing a command line came to. */
 enum tool_parsed {

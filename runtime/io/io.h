@@ -110,6 +110,15 @@ struct nopal_world {
 	struct nopal_path_cache *path_cache; /* NULL: nobody asked for it yet */
 };
 
+/* The world whose turn it is in this thread; NULL: none is. */
+extern _Thread_local struct nopal_world *nopal__turn_of
+	__attribute__((tls_model("initial-exec")));
+static inline void nopal__turn_enter(struct nopal_world *world)
+{
+	world->in_core = true;
+	nopal__turn_of = world;
+}
+
 /* One of several endpoints behind one address, each in a world of its own.  All
  * make the same cookies, and each gives its sessions ids of its own share. */
 struct nopal_shard {
