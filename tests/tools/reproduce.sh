@@ -96,11 +96,10 @@ case $code in
 	fault "skipped, and not a word" ;;
 *) fault "live: exit $code" ;;
 esac
-if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null &&
-	setpriv --reuid 65534 test -x "$nopal"; then
+. "$(dirname "$0")/nobody.sh"
+if nobody_copy; then
 	code=0
-	timeout 10 setpriv --reuid 65534 --clear-groups --inh-caps=-all "$nopal" \
-		reproduce ctp-table2 --live --paths lan >"$folder/out" \
+	as_nobody reproduce ctp-table2 --live --paths lan >"$folder/out" \
 		2>"$folder/err" || code=$?
 	[ $code = 77 ] || fault "without root: exit $code"
 	grep -q 'they need root' "$folder/err" || fault "no word of root"

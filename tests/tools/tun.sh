@@ -124,9 +124,9 @@ refuses 2 "delay 1ms" --relay 127.0.0.1:9
 refuses 2 "delay 1ms" --netns $space,$space
 refuses 3 "delay 1ms" --tun nta,ntb --netns $space,$space-none
 refuses 3 "delay 1ms" --tun a-name-that-is-too-long,ntb --netns $space,$space
-if command -v setpriv >/dev/null && setpriv --reuid 65534 test -x "$nopal"; then
-	timeout 10 setpriv --reuid 65534 --clear-groups --inh-caps=-all \
-		"$nopal" link "delay 1ms" --tun nta,ntb 2>"$folder/said" &&
+. "$(dirname "$0")/nobody.sh"
+if nobody_copy; then
+	as_nobody link "delay 1ms" --tun nta,ntb 2>"$folder/said" &&
 		code=0 || code=$?
 	[ $code -eq 3 ] || wrong "exit code $code without root"
 	grep -q 'fix: .*root' "$folder/said" || wrong "no word of root"
