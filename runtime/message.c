@@ -345,7 +345,8 @@ void nopal_message_release(struct nopal_session *session,
 
 	if (!(message->waiting & bit)) {
 		core->awake->counters.misuses++;
-		nopal__note(core, NOPAL_NOTE_MISUSE, message->number, bit);
+		nopal__record(core, NOPAL_TRACED_NOTE, part->index,
+			      NOPAL_NOTE_MISUSE, message->number, bit);
 		return;
 	}
 	message->waiting &= ~bit;
@@ -480,26 +481,19 @@ size_t nopal_message_copy(const struct nopal_message *message, uint64_t from,
 	return copied;
 }
 
-/* The session is over: what has no fate yet gets the only true one. */
+/* The session is over: what has no fate yet gets the only true one.  All stay to be
+ * looked at until the application has heard of the end. */
 void nopal__messages_end(struct nopal_core *core)
 {
 	struct nopal_message *message =
 		nopal__pool_oldest(&core->awake->messages);
 
-	while (message) {
-		struct nopal_message *newer;
-
+	for (; message; message = nopal__pool_newer(message))
 		if (!message->incoming && !message->settled)
 			nopal__message_tell_fate(core, message, NOPAL_UNKNOWN);
-		newer = nopal__pool_newer(message);
-		if (!message->kept)
-			nopal__message_free(core, message);
-		message = newer;
-	}
 }
 
-/* Those that were kept, and that nobody gave back in `ended`. */
-void nopal__messages_free_kept(struct nopal_core *core)
+void nopal__messages_free(struct nopal_core *core)
 {
 	struct nopal_message *message =
 		nopal__pool_oldest(&core->awake->messages);

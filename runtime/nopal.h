@@ -528,6 +528,26 @@ nopal_session_counters(const struct nopal_session *session);
 /* Who holds what: a line a waiting segment or message, for people.  Returns
  * the number of lines. */
 size_t nopal_session_dump(const struct nopal_session *session, FILE *out);
+/* The same by holder, in all layers of the session: what one microprotocol holds at
+ * one barrier. */
+struct nopal_held {
+	const char *layer, *microprotocol;
+	const char *why; /* what it waits for, as it declares */
+	/* enum nopal_barrier; at NOPAL_DELIVER items are messages, elsewhere they
+	 * are segments; NOPAL_BARRIERS: messages of ours without segments */
+	unsigned barrier;
+	uint64_t items;
+	uint64_t alone; /* of these, held by nobody else */
+	/* Segments and messages of a session have numbers from 1, as in traces: the
+	 * oldest that it holds, and of those that it holds alone (0: none). */
+	uint32_t oldest, oldest_alone;
+	int64_t for_ns; /* since the oldest was made, or was to leave again */
+};
+typedef void nopal_held_visit(const struct nopal_held *held, void *user);
+/* Returns how many there are; `visit` may be NULL.  Within the callback `ended`,
+ * too: then it is what the session never let go. */
+size_t nopal_session_held(const struct nopal_session *session,
+			  nopal_held_visit *visit, void *user);
 
 /* Counters of an endpoint, for datagrams that belong to no session. */
 struct nopal_endpoint_counters {

@@ -567,7 +567,7 @@ void nopal__session_free_stack(struct nopal_core *bottom)
 				      top->user);
 	for (struct nopal_core *core = top; core; core = nopal__under(core))
 		if (core->awake)
-			nopal__messages_free_kept(core);
+			nopal__messages_free(core);
 	nopal__endpoint_forget(bottom);
 	nopal__callbacks_unshare(bottom->endpoint, top->callbacks);
 	stack_free(bottom);

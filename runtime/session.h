@@ -386,7 +386,7 @@ void nopal__message_unpin(struct nopal_core *core,
 void nopal__messages_end(struct nopal_core *core);
 /* Spare rooms for fragments go back to the session's memory. */
 void nopal__fragments_give_back(struct nopal_core *core);
-void nopal__messages_free_kept(struct nopal_core *core);
+void nopal__messages_free(struct nopal_core *core);
 void nopal__message_deliver(struct nopal_core *core,
 			    struct nopal_message *message);
 
