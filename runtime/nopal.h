@@ -16,6 +16,7 @@
  *
  *   address.h	     where somebody is
  *   traces.h	     what happened, written down and read
+ *   watch.h	     which microprotocol did what
  *   network.h	     links, live and simulated, and worlds in virtual time
  *   connections.h   calls that block
  */
@@ -582,6 +583,7 @@ void nopal_hash_update(struct nopal_hash *hash, const void *bytes,
 uint64_t nopal_hash_final(struct nopal_hash *hash);
 
 #include "traces.h"
+#include "watch.h"
 #include "network.h"
 #include "connections.h"
 

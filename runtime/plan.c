@@ -14,6 +14,7 @@
 #include "problems.h"
 #include "seal.h"
 #include "session.h"
+#include "watching.h"
 
 enum { MTU_DEFAULT = 1500 }; /* Ethernet */
 static const uint64_t BUDGET_BYTES = UINT64_C(256) << 20;
@@ -394,5 +395,6 @@ void nopal_plan_unref(struct nopal_plan *plan)
 	if (!plan || atomic_fetch_sub_explicit(&plan->references, 1,
 					       memory_order_acq_rel) > 1)
 		return;
+	nopal__watched_free(plan->watched);
 	nopal__composition_free(plan->composition);
 }

@@ -68,6 +68,7 @@ enum nopal_demux {
 struct nopal_arena;
 struct nopal_composition;
 struct nopal_fused;
+struct watched_tables;
 
 /* What may run; whose it is comes first in both (whereabouts.c). */
 struct nopal_call {
@@ -201,6 +202,7 @@ struct nopal_plan {
 	const char *fused_text; /* for people: which unit, or why none */
 	/* The same, where loading it fails; and where it failed, or was not wanted. */
 	const char *fused_unloadable, *fused_failed;
+	struct watched_tables *watched; /* watch.c; NULL: it is not */
 };
 
 #endif

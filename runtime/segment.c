@@ -204,7 +204,8 @@ NOPAL_HOT void nopal_release(struct nopal_session *session,
 
 	if (!(segment->waiting[barrier] & bit)) {
 		core->awake->counters.misuses++;
-		nopal__note(core, NOPAL_NOTE_MISUSE, segment->number, bit);
+		nopal__record(core, NOPAL_TRACED_NOTE, part->index,
+			      NOPAL_NOTE_MISUSE, segment->number, bit);
 		return;
 	}
 	segment->waiting[barrier] &= ~bit;

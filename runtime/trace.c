@@ -155,6 +155,9 @@ void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
 			  (uint64_t)part << 40 | (uint64_t)number << 48;
 	uint8_t *at;
 
+	if (tracer && tracer->listener)
+		tracer->listener->record(tracer->listener, what, part, number,
+					 a, b);
 	if (!tracer || !trace_is_wanted(tracer, what))
 		return;
 	tracer->hash = trace_mix(tracer->hash, (uint64_t)now_ns, packed, a, b);
@@ -371,6 +374,8 @@ static void trace_free(struct nopal_tracer *tracer)
 {
 	for (uint32_t i = 0; i < tracer->plans; i++)
 		nopal_plan_unref(tracer->plan[i]);
+	if (tracer->listener)
+		tracer->listener->free(tracer->listener);
 	free(tracer->plan);
 	free(tracer->buffer);
 	free(tracer);

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "fakes.h"
+#include "rig.h"
+
+static struct rig rig;
+
+/* What `m_suspect` does with each segment that leaves, or arrives. */
+static void (*does)(struct nopal_session *session,
+		    const struct nopal_part *part,
+		    struct nopal_segment *segment);
+static void (*does_there)(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment);
+static enum nopal_verdict says;
+
+static enum nopal_verdict suspect_on_to_net(struct nopal_session *session,
+					    const struct nopal_part *part,
+					    struct nopal_segment *segment)
+{
+	nopal_release(session, part, segment, NOPAL_SEND);
+	if (does)
+		does(session, part, segment);
+	return NOPAL_CONTINUE;
+}
+
+static enum nopal_verdict suspect_on_from_net(struct nopal_session *session,
+					      const struct nopal_part *part,
+					      struct nopal_segment *segment)
+{
+	if (does_there)
+		does_there(session, part, segment);
+	return says;
+}
+
+FAKE(m_suspect,
+     .holds = FAKE_HOLDS({ "nothing", NOPAL_SEND, NOPAL_DATA, true }),
+     .attributes = FAKE_ATTRIBUTES({ .name = "segment_number",
+				     .access = NOPAL_READ }),
+     .shared = FAKE_SHARED({ "segment_window", NOPAL_READ }),
+     .bindings = FAKE_BINDINGS(
+	     NOPAL_ON(SEGMENT_TO_NET, suspect_on_to_net, .before = "driver"),
+	     NOPAL_ON(SEGMENT_FROM_NET, suspect_on_from_net)));
+
+static uint64_t of_suspect[NOPAL_DEED_COUNT];
+static uint64_t of_others; /* what is wrong whatever came of it */
+
+static void note(const struct nopal_conduct *conduct, void *user)
+{
+	(void)user;
+	if (strcmp(conduct->microprotocol, "m_suspect") == 0) {
+		memcpy(of_suspect, conduct->count, sizeof(of_suspect));
+		return;
+	}
+	for (unsigned i = 0; i <= NOPAL_DEED_LOST; i++)
+		of_others += conduct->count[i];
+}
+
+/* Five messages, watched; returns how often it did this. */
+static uint64_t deeds(enum nopal_deed which)
+{
+	rig_add(&m_suspect);
+	rig_open(&rig,
+		 "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+		 "m_suspect {}\n",
+		 &(struct rig_options){ .stay_closed = true });
+	assert_int_equal(nopal_watch_start(rig.world, rig.plan, true), 0);
+	rig_start(&rig);
+	for (int i = 0; i < 5; i++)
+		rig_send_bytes(&rig, (size_t)(100 + i));
+	rig_run(&rig, NOPAL_SECOND);
+	of_others = 0;
+	nopal_watch_visit(rig.world, note, NULL);
+	return of_suspect[which];
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	does = does_there = NULL;
+	says = NOPAL_CONTINUE;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	/* the pair would be held against the rules */
+	nopal_world_free(rig.world);
+	nopal_plan_unref(rig.plan);
+	return 0;
+}
+
+static void test_watch_of_what_is_right_sees_nothing_wrong(void **state)
+{
+	(void)state;
+	assert_int_equal(deeds(NOPAL_DEED_BYTES), 0);
+	for (unsigned i = 0; i <= NOPAL_DEED_LOST; i++)
+		assert_int_equal(of_suspect[i], 0);
+	assert_int_equal(of_others, 0);
+	assert_int_equal(rig.acceptor.delivered, 5);
+}
+
+static void change_byte(struct nopal_session *session,
+			const struct nopal_part *part,
+			struct nopal_segment *segment)
+{
+	(void)session;
+	(void)part;
+	*(uint8_t *)(uintptr_t)segment->body.bytes ^= 1;
+}
+
+static void test_watch_of_bytes_that_change_names_who_did_it(void **state)
+{
+	(void)state;
+	does_there = change_byte;
+	assert_int_equal(deeds(NOPAL_DEED_BYTES), 5);
+	assert_int_equal(of_others, 0);
+}
+
+static void change_number(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	(void)session;
+	nopal_set(segment, part, 0, nopal_get(segment, part, 0) + 10);
+	nopal_share(session, part, 0, 17);
+}
+
+static void test_watch_of_what_others_own_names_who_wrote(void **state)
+{
+	(void)state;
+	does = change_number;
+	assert_int_equal(deeds(NOPAL_DEED_ATTRIBUTE), 5);
+	assert_int_equal(of_suspect[NOPAL_DEED_SHARED], 1);
+	assert_int_equal(of_others, 0);
+}
+
+static void take_all(struct nopal_session *session,
+		     const struct nopal_part *part,
+		     struct nopal_segment *segment)
+{
+	(void)session;
+	(void)part;
+	segment->waiting[NOPAL_SEND] = 0;
+}
+
+static void test_watch_of_a_hold_that_is_taken_names_who_took_it(void **state)
+{
+	(void)state;
+	does = take_all;
+	assert_int_equal(deeds(NOPAL_DEED_HOLD), 5);
+}
+
+static void release_again(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_segment *segment)
+{
+	nopal_release(session, part, segment, NOPAL_SEND);
+}
+
+static void test_watch_of_two_releases_names_who_did_it(void **state)
+{
+	(void)state;
+	does = release_again;
+	assert_int_equal(deeds(NOPAL_DEED_MISUSE), 5);
+	assert_int_equal(nopal_session_counters(rig.opener.session)->misuses,
+			 5);
+}
+
+/* Now, and later from the queue. */
+static void forge(struct nopal_session *session, const struct nopal_part *part,
+		  struct nopal_segment *segment)
+{
+	(void)part;
+	nopal_raise_SEGMENT_RECEIVED(session, segment);
+	nopal_queue_SEGMENT_RECEIVED(session, segment);
+}
+
+static void test_watch_of_an_undeclared_raise_names_who_raised(void **state)
+{
+	(void)state;
+	does = forge;
+	assert_int_equal(deeds(NOPAL_DEED_RAISE), 10);
+	assert_int_equal(of_suspect[NOPAL_DEED_RAISED], 10);
+	assert_int_equal(of_suspect[NOPAL_DEED_FORGED], 5);
+}
+
+static void
+test_watch_of_what_is_stopped_for_good_names_who_did_it(void **state)
+{
+	(void)state;
+	says = NOPAL_STOP;
+	assert_int_equal(deeds(NOPAL_DEED_LOST), 5);
+	assert_int_equal(rig.acceptor.delivered, 0);
+}
+
+static void test_watch_changes_no_run(void **state)
+{
+	static const char config[] = "extends = \"bulk\"\n";
+	const struct rig_options options = { .link = "delay 10ms loss 5%",
+					     .stay_closed = true };
+	uint64_t hash[2];
+
+	(void)state;
+	for (int watched = 0; watched < 2; watched++) {
+		rig_open(&rig, config, &options);
+		nopal_trace_start(rig.world, NULL, NOPAL_TRACE_EVENTS);
+		if (watched)
+			nopal_watch_start(rig.world, rig.plan, true);
+		rig_start(&rig);
+		for (int i = 0; i < 20; i++)
+			rig_send_bytes(&rig, 20000);
+		rig_run(&rig, 5 * NOPAL_SECOND);
+		hash[watched] = nopal_trace_hash(rig.world);
+		if (watched == 0)
+			rig_close(&rig);
+	}
+	assert_true(hash[0] == hash[1]);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_watch_of_what_is_right_sees_nothing_wrong),
+		TEST(test_watch_of_bytes_that_change_names_who_did_it),
+		TEST(test_watch_of_what_others_own_names_who_wrote),
+		TEST(test_watch_of_a_hold_that_is_taken_names_who_took_it),
+		TEST(test_watch_of_two_releases_names_who_did_it),
+		TEST(test_watch_of_an_undeclared_raise_names_who_raised),
+		TEST(test_watch_of_what_is_stopped_for_good_names_who_did_it),
+		TEST(test_watch_changes_no_run),
+	};
+#undef TEST
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
