@@ -192,6 +192,7 @@ static bool read_options(const struct tool_call *call,
 	options->json = tool_value(call, "json") != NULL;
 	options->jsonl = tool_value(call, "jsonl") != NULL;
 	options->holds = tool_value(call, "holds") != NULL;
+	options->watch = tool_value(call, "watch") != NULL;
 	return read_topology(tool_value(call, "topology"), options) &&
 	       read_link(call, options) &&
 	       read_detail(tool_value(call, "trace-detail"),
@@ -266,35 +267,51 @@ static void tick(void *user)
 /* Where nothing happens before it is over, the time is the duration's. */
 static void run_world(struct sim_run *run)
 {
+	bool more = true;
+
 	if (run->options.jsonl)
 		tick_later(run);
-	while (!is_over(run) && nopal_sim_step(run->world))
+	while (!is_over(run) && (more = nopal_sim_step(run->world)) &&
+	       sim_judge_goes_on(run))
 		continue;
+	if (!more)
+		sim_judge_idle(run);
 	if (nopal_world_now(run->world) >= run->options.duration_ns)
 		run->last_ns = run->options.duration_ns;
 	sim_traffic_finish(run);
 }
 
-static enum tool_exit play(struct sim_run *run)
+/* False: a problem was told. */
+static bool begin(struct sim_run *run)
 {
 	int error = nopal_trace_start(run->world, run->options.trace,
 				      run->options.detail);
-	bool good;
 
-	if (error) {
-		refuse("give a file in a folder that may be written",
-		       "the trace %s: %s",
-		       run->options.trace ? run->options.trace : "",
-		       strerror(-error));
-		return TOOL_ENVIRONMENT;
-	}
+	if (error)
+		return refuse("give a file in a folder that may be written",
+			      "the trace %s: %s",
+			      run->options.trace ? run->options.trace : "",
+			      strerror(-error));
+	if (run->options.watch &&
+	    nopal_watch_start(run->world, run->plan, true))
+		return refuse("is there enough memory?",
+			      "the run cannot be watched");
 	for (int i = 0; i < run->options.flows; i++)
-		if (!open_flow(run, i)) {
-			refuse("is there enough memory?",
-			       "session %d cannot be opened", i);
-			return TOOL_ENVIRONMENT;
-		}
+		if (!open_flow(run, i))
+			return refuse("is there enough memory?",
+				      "session %d cannot be opened", i);
+	return true;
+}
+
+static enum tool_exit play(struct sim_run *run)
+{
+	bool good;
+	int error;
+
+	if (!begin(run))
+		return TOOL_ENVIRONMENT;
 	run_world(run);
+	sim_judge(run);
 	good = sim_report_is_good(run);
 	run->trace_hash = nopal_trace_hash(run->world);
 	error = nopal_trace_stop(run->world);
@@ -307,18 +324,33 @@ static enum tool_exit play(struct sim_run *run)
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }
 
+static bool make_world(struct sim_run *run)
+{
+	run->world = nopal_sim_new(run->options.seed);
+	return (run->world && sim_traffic_prepare(run) && build(run) >= 0) ||
+	       refuse("is there enough memory?", "the network cannot be built");
+}
+
+bool sim_again(const struct sim_run *run, struct sim_run *ret_again)
+{
+	*ret_again = (struct sim_run){
+		.options = run->options,
+		.plan = run->plan,
+		.connectionless = run->connectionless,
+	};
+	ret_again->options.trace = NULL;
+	ret_again->options.jsonl = ret_again->options.holds = false;
+	ret_again->options.watch = true;
+	if (!make_world(ret_again) || !begin(ret_again))
+		return false;
+	run_world(ret_again);
+	return true;
+}
+
 static enum tool_exit sim_world(struct sim_run *run)
 {
-	enum tool_exit exit;
+	enum tool_exit exit = make_world(run) ? play(run) : TOOL_ENVIRONMENT;
 
-	run->world = nopal_sim_new(run->options.seed);
-	if (!run->world || !sim_traffic_prepare(run) || build(run) < 0) {
-		refuse("is there enough memory?",
-		       "the network cannot be built");
-		exit = TOOL_ENVIRONMENT;
-	} else {
-		exit = play(run);
-	}
 	nopal_world_free(run->world);
 	sim_traffic_free(run);
 	return exit;
@@ -362,6 +394,9 @@ static const struct tool_option sim_table[] = {
 	{ "every", 0, "TIME", "virtual time between lines of --jsonl" },
 	{ "holds", 0, NULL,
 	  "tell who holds what in sessions that are open at the end" },
+	{ "watch", 0, NULL,
+	  "watch every microprotocol; a run that breaks a promise is made once "
+	  "more like that anyway" },
 	TOOL_SET_OPTION,
 	TOOL_JSON_OPTION,
 	{ "jsonl", 0, NULL,

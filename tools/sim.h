@@ -4,12 +4,13 @@
  *
  *   sim.c          options, the network, the run
  *   sim_traffic.c  messages: sent, received, verified
+ *   sim_judge.c    what came of it against what is promised; runs that stand still
  *   sim_report.c   results for people and for programs
  */
 #ifndef NOPAL_TOOL_SIM_H
 #define NOPAL_TOOL_SIM_H
 
-#include "nopal.h"
+#include "judge.h"
 
 enum sim_topology { SIM_DIRECT, SIM_DUMBBELL, SIM_STAR };
 
@@ -28,15 +29,16 @@ struct sim_options {
 	bool duration_given;
 	int64_t every_ns; /* between objects of --jsonl */
 	enum nopal_trace_detail detail;
-	bool json, jsonl, holds;
+	bool json, jsonl, holds, watch;
 };
 
 /* What one session did. */
 struct sim_end {
 	struct nopal_session *session; /* NULL: not open, or ended */
 	bool existed, ended;
-	int how;    /* ended: enum nopal_end */
-	char *text; /* ended: why */
+	int how;		    /* ended: enum nopal_end */
+	char *text;		    /* ended: why */
+	uint64_t hoarded, stranded; /* as in struct judge_facts */
 	struct nopal_counters counters;
 };
 
@@ -47,15 +49,30 @@ struct sim_flow {
 	unsigned index;
 	uint64_t next; /* message to send */
 	bool call_set; /* a call at the time of `next` is on its way */
-	bool pumping, closed;
-	int64_t start_ns; /* when it opened; -1: not yet */
-	uint8_t *seen;	  /* bit i: message i was delivered */
-	int64_t *sent_ns; /* when message i was sent */
-	uint64_t beyond;  /* one past the highest message delivered */
+	bool pumping, closed, no_room; /* no_room: a message was refused so */
+	int64_t start_ns;	       /* when it opened; -1: not yet */
+	uint8_t *seen;		       /* bit i: message i was delivered */
+	uint8_t *told;	   /* bit i: the sender was told that it arrived */
+	uint8_t *given_up; /* or that it did not, or that nobody can say */
+	int64_t *sent_ns;  /* when message i was sent */
+	uint64_t beyond;   /* one past the highest message delivered */
 	uint64_t bytes_sent;
 	uint64_t delivered_messages, delivered_bytes;
 	uint64_t duplicates, out_of_order, late, wrong_messages, wrong_bytes;
+	struct judge_count twice, overtaken,
+		wrong;	   /* the same, for the judge */
+	unsigned accepted; /* sessions of the receiver */
 	int64_t last_delivery_ns;
+};
+
+/* When something happened last that brings the run nearer to its end. */
+struct sim_progress {
+	uint64_t count;	 /* of such things, up to now */
+	uint64_t marked; /* of these, when the rest was noted: */
+	int64_t at_ns;
+	uint64_t steps, departures;
+	struct nopal_link_counters link;
+	uint64_t all_steps;
 };
 
 struct sim_run {
@@ -70,11 +87,34 @@ struct sim_run {
 	int64_t last_ns;       /* when a session last did something */
 	int senders_left, receivers_left; /* sessions that have not ended */
 	bool connectionless;
+	struct sim_progress progress;
+	char stuck[JUDGE_TEXT]; /* why it was cut; "": it was not */
+	struct judgement judgement;
+	struct judge_suspects *suspects;
 	uint64_t told_bytes; /* delivered when --jsonl spoke last */
 	uint64_t trace_hash;
 };
 
+/* sim.c */
+/* The same run once more, up to its end, without a word; the caller frees the world
+ * and the traffic.  False: out of memory. */
+bool sim_again(const struct sim_run *run, struct sim_run *ret_again);
+
+/* sim_judge.c */
+/* From time to time while it runs; false: it stands still, and is cut. */
+bool sim_judge_goes_on(struct sim_run *run);
+/* Nothing is left to happen. */
+void sim_judge_idle(struct sim_run *run);
+/* What a session held when it ended, or holds when the run does. */
+void sim_judge_held(struct sim_run *run, struct sim_end *end,
+		    const struct nopal_session *session);
+/* When all has ended: verdicts, and whom they blame. */
+void sim_judge(struct sim_run *run);
+
 /* sim_traffic.c */
+/* Bytes of a message that is long enough to tell its number. */
+enum { SIM_HEAD_BYTES = 16 };
+bool sim_traffic_seen(const uint8_t *bits, uint64_t number);
 bool sim_traffic_prepare(struct sim_run *run);
 bool sim_traffic_open(struct sim_run *run, unsigned flow,
 		      struct nopal_endpoint *from, struct nopal_endpoint *to);

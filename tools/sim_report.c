@@ -184,7 +184,7 @@ bool sim_report_is_good(const struct sim_run *run)
 	for (int i = 0; i < run->options.flows; i++)
 		if (!flow_ended_well(&run->flows[i]))
 			return false;
-	if (!all_verified(run))
+	if (!all_verified(run) || judge_is_broken(&run->judgement))
 		return false;
 	return all_delivered(run) || run->options.duration_given ||
 	       !nopal_plan_provides(run->plan, "reliability");
@@ -367,6 +367,7 @@ static void json_end(const struct sim_run *run, const struct totals *totals)
 	json_object_set_new(object, "receiver",
 			    counters_json(&totals->receiver));
 	json_object_set_new(object, "flows", flows_json(run));
+	json_object_set_new(object, "judged", judge_json(&run->judgement));
 	json_line(object, run->options.jsonl ? JSON_COMPACT : JSON_INDENT(2));
 }
 
@@ -512,6 +513,21 @@ static void table_end(const struct sim_run *run, const struct totals *totals)
 	printf("  %-22s %016" PRIx64 "\n", "trace hash", run->trace_hash);
 }
 
+/* What stood still is told, whether it was promised to go on or not. */
+static void say_judgement(const struct sim_run *run)
+{
+	const struct judgement *judgement = &run->judgement;
+	bool broken = judge_is_broken(judgement);
+
+	fflush(stdout);
+	if (*run->stuck &&
+	    judgement->of[NOPAL_PROGRESS].verdict != JUDGE_BROKEN)
+		fprintf(stderr, "nopal: stopped: %s\n", run->stuck);
+	judge_say(judgement, stderr);
+	if (broken || judgement->end || *run->stuck)
+		judge_say_held(run->suspects, stderr);
+}
+
 void sim_report_end(struct sim_run *run)
 {
 	struct totals totals;
@@ -524,4 +540,5 @@ void sim_report_end(struct sim_run *run)
 		json_end(run, &totals);
 	else
 		table_end(run, &totals);
+	say_judgement(run);
 }

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "microprotocol.h"
 #include "sim.h"
 #include "tool.h"
 
 enum {
-	HEAD_BYTES = 16, /* time and number */
 	HEAD_NUMBER = 8, /* where the number is */
 	WORD_BYTES = 8,
 	BYTE_BITS = 8,
@@ -57,7 +57,7 @@ static const uint8_t *message_pattern(const struct sim_flow *flow,
 				      uint64_t number, uint64_t length)
 {
 	uint64_t shift =
-		length < HEAD_BYTES
+		length < SIM_HEAD_BYTES
 			? 0
 			: (number + (uint64_t)flow->index * FLOW_STEP) %
 				  PATTERN_SHIFTS;
@@ -73,7 +73,7 @@ static int message_send(struct sim_flow *flow)
 	int error;
 
 	memcpy(run->scratch, message_pattern(flow, flow->next, length), length);
-	if (length >= HEAD_BYTES) {
+	if (length >= SIM_HEAD_BYTES) {
 		put_word(run->scratch, (uint64_t)now_ns);
 		put_word(run->scratch + HEAD_NUMBER, flow->next);
 	}
@@ -99,6 +99,12 @@ static int64_t message_due(const struct sim_flow *flow, uint64_t number)
 	       (int64_t)number * flow->run->options.interval_ns;
 }
 
+static void give_up_sending(struct sim_flow *flow, int error)
+{
+	flow->no_room = error == -ENOBUFS;
+	nopal_session_abort(flow->sender.session, strerror(-error));
+}
+
 /* False: nothing more goes now. */
 static bool pump_one(struct sim_flow *flow)
 {
@@ -110,7 +116,7 @@ static bool pump_one(struct sim_flow *flow)
 		return false;
 	error = message_send(flow);
 	if (error && error != -EAGAIN && error != -EPIPE)
-		nopal_session_abort(flow->sender.session, strerror(-error));
+		give_up_sending(flow, error);
 	flow->next += !error;
 	return !error;
 }
@@ -160,6 +166,13 @@ static void touch(struct sim_flow *flow)
 	flow->run->last_ns = nopal_world_now(flow->run->world);
 }
 
+/* Something that brings the run nearer to its end. */
+static void advance(struct sim_flow *flow)
+{
+	touch(flow);
+	flow->run->progress.count++;
+}
+
 static void sender_opened(struct nopal_session *session, void *user)
 {
 	struct sim_flow *flow = user;
@@ -167,7 +180,7 @@ static void sender_opened(struct nopal_session *session, void *user)
 	/* It may open before nopal_session_open() returns. */
 	flow->sender.session = session;
 	flow->start_ns = nopal_world_now(flow->run->world);
-	touch(flow);
+	advance(flow);
 	pump(flow);
 }
 
@@ -177,10 +190,37 @@ static void sender_writable(struct nopal_session *session, void *user)
 	pump(user);
 }
 
-static void end_note(struct sim_end *end, struct nopal_session *session,
-		     int how, const char *text)
+bool sim_traffic_seen(const uint8_t *bits, uint64_t number)
+{
+	return bits[number / BYTE_BITS] >> number % BYTE_BITS & 1;
+}
+
+/* True: it was seen before. */
+static bool seen_mark(uint8_t *bits, uint64_t number)
+{
+	bool seen = sim_traffic_seen(bits, number);
+
+	bits[number / BYTE_BITS] |= (uint8_t)(1u << number % BYTE_BITS);
+	return seen;
+}
+
+static void sender_sent(struct nopal_session *session, uint64_t cookie,
+			int fate, void *user)
+{
+	struct sim_flow *flow = user;
+
+	flow->run->progress.count++;
+	if (fate == NOPAL_ARRIVED)
+		seen_mark(flow->told, cookie);
+	else if (nopal_session_is_open(session))
+		seen_mark(flow->given_up, cookie);
+}
+
+static void end_note(struct sim_run *run, struct sim_end *end,
+		     struct nopal_session *session, int how, const char *text)
 {
 	end->counters = *nopal_session_counters(session);
+	sim_judge_held(run, end, session);
 	end->ended = true;
 	end->how = how;
 	end->text = strdup(text ? text : "");
@@ -194,9 +234,9 @@ static void sender_ended(struct nopal_session *session, int how,
 {
 	struct sim_flow *flow = user;
 
-	end_note(&flow->sender, session, how, text);
+	end_note(flow->run, &flow->sender, session, how, text);
 	flow->run->senders_left--;
-	touch(flow);
+	advance(flow);
 }
 
 /* ---------------------------------------------------------------- receiving */
@@ -208,9 +248,10 @@ static void *receiver_accepted(struct nopal_session *session,
 
 	flow->receiver.session = session;
 	flow->receiver.existed = true;
+	flow->accepted++;
 	flow->receiver.ended = false;
 	flow->run->receivers_left++;
-	touch(flow);
+	advance(flow);
 	return flow;
 }
 
@@ -220,9 +261,9 @@ static void receiver_ended(struct nopal_session *session, int how,
 	struct sim_flow *flow = user;
 
 	free(flow->receiver.text);
-	end_note(&flow->receiver, session, how, text);
+	end_note(flow->run, &flow->receiver, session, how, text);
 	flow->run->receivers_left--;
-	touch(flow);
+	advance(flow);
 }
 
 static void delay_note(struct sim_flow *flow, int64_t delay_ns)
@@ -287,9 +328,9 @@ static bool message_number(struct sim_flow *flow,
 {
 	const struct sim_options *options = &flow->run->options;
 	uint64_t length = nopal_message_length(message);
-	uint8_t head[HEAD_BYTES];
+	uint8_t head[SIM_HEAD_BYTES];
 
-	if (length < HEAD_BYTES) {
+	if (length < SIM_HEAD_BYTES) {
 		*ret_number = 0;
 		return length == options->size ||
 		       length ==
@@ -305,20 +346,21 @@ static bool message_number(struct sim_flow *flow,
 static bool message_note(struct sim_flow *flow,
 			 const struct nopal_message *message, uint64_t number)
 {
-	uint8_t bit = (uint8_t)(1u << number % BYTE_BITS);
 	uint8_t time[WORD_BYTES], expected[WORD_BYTES];
 
-	if (nopal_message_length(message) < HEAD_BYTES)
+	if (nopal_message_length(message) < SIM_HEAD_BYTES)
 		return true;
-	if (flow->seen[number / BYTE_BITS] & bit) {
+	if (seen_mark(flow->seen, number)) {
 		flow->duplicates++;
+		judge_note(&flow->twice, number);
 		return false;
 	}
-	flow->seen[number / BYTE_BITS] |= bit;
-	if (number + 1 < flow->beyond)
+	if (number + 1 < flow->beyond) {
 		flow->out_of_order++;
-	else
+		judge_note(&flow->overtaken, number);
+	} else {
 		flow->beyond = number + 1;
+	}
 	put_word(expected, (uint64_t)flow->sent_ns[number]);
 	nopal_message_copy(message, 0, time, sizeof(time));
 	flow->wrong_bytes += wrong_in_piece(time, expected, sizeof(time));
@@ -331,20 +373,25 @@ static void receiver_received(struct nopal_session *session,
 			      struct nopal_message *message, void *user)
 {
 	struct sim_flow *flow = user;
-	uint64_t length = nopal_message_length(message), number;
+	uint64_t length = nopal_message_length(message), number, wrong;
 
 	(void)session;
 	touch(flow);
 	if (!message_number(flow, message, &number)) {
 		flow->wrong_messages++;
 		flow->wrong_bytes += length;
+		judge_note(&flow->wrong, flow->beyond);
 		return;
 	}
+	wrong = flow->wrong_bytes;
 	if (!message_note(flow, message, number))
 		return;
+	flow->run->progress.count++;
 	flow->wrong_bytes +=
 		wrong_in_message(message, message_pattern(flow, number, length),
-				 length < HEAD_BYTES ? 0 : HEAD_BYTES);
+				 length < SIM_HEAD_BYTES ? 0 : SIM_HEAD_BYTES);
+	if (flow->wrong_bytes > wrong)
+		judge_note(&flow->wrong, number);
 	flow->delivered_messages++;
 	flow->delivered_bytes += length;
 	flow->last_delivery_ns = flow->run->last_ns;
@@ -354,6 +401,7 @@ static void receiver_received(struct nopal_session *session,
 
 static const struct nopal_callbacks sender_callbacks = {
 	.opened = sender_opened,
+	.sent = sender_sent,
 	.writable = sender_writable,
 	.ended = sender_ended,
 };
@@ -387,15 +435,19 @@ bool sim_traffic_prepare(struct sim_run *run)
 	run->pattern = malloc(length);
 	run->scratch = malloc(options->size);
 	run->flows = calloc((size_t)options->flows, sizeof(*run->flows));
-	if (!run->pattern || !run->scratch || !run->flows)
+	run->suspects = calloc(1, sizeof(*run->suspects));
+	if (!run->pattern || !run->scratch || !run->flows || !run->suspects)
 		return false;
 	pattern_fill(run->pattern, length);
 	for (int i = 0; i < options->flows; i++) {
 		run->flows[i].run = run;
 		run->flows[i].index = (unsigned)i;
 		run->flows[i].seen = calloc(messages / BYTE_BITS + 1, 1);
+		run->flows[i].told = calloc(messages / BYTE_BITS + 1, 1);
+		run->flows[i].given_up = calloc(messages / BYTE_BITS + 1, 1);
 		run->flows[i].sent_ns = calloc(messages, sizeof(int64_t));
-		if (!run->flows[i].seen || !run->flows[i].sent_ns)
+		if (!run->flows[i].seen || !run->flows[i].told ||
+		    !run->flows[i].given_up || !run->flows[i].sent_ns)
 			return false;
 	}
 	return true;
@@ -424,12 +476,13 @@ bool sim_traffic_open(struct sim_run *run, unsigned index,
 	return true;
 }
 
-static void end_finish(const struct sim_run *run, const struct sim_flow *flow,
+static void end_finish(struct sim_run *run, const struct sim_flow *flow,
 		       struct sim_end *end)
 {
 	if (!end->session)
 		return;
 	end->counters = *nopal_session_counters(end->session);
+	sim_judge_held(run, end, end->session);
 	if (!run->options.holds)
 		return;
 	fprintf(stderr, "session %u, %s:\n", flow->index,
@@ -449,11 +502,14 @@ void sim_traffic_free(struct sim_run *run)
 {
 	for (int i = 0; run->flows && i < run->options.flows; i++) {
 		free(run->flows[i].seen);
+		free(run->flows[i].told);
+		free(run->flows[i].given_up);
 		free(run->flows[i].sent_ns);
 		free(run->flows[i].sender.text);
 		free(run->flows[i].receiver.text);
 	}
 	free(run->flows);
+	free(run->suspects);
 	free(run->pattern);
 	free(run->scratch);
 	free(run->delays);

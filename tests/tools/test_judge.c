@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "judge.h"
+#include "rig.h"
+
+static struct nopal_plan *plan;
+static struct judge_facts facts;
+static struct judgement judgement;
+static struct judge_suspects suspects;
+
+/* 200 messages over `bulk`, of which all arrived. */
+static int setup(void **state)
+{
+	(void)state;
+	plan = rig_plan("extends = \"bulk\"\n");
+	facts = (struct judge_facts){
+		.sender_end = NOPAL_ENDED_WELL,
+		.receiver_end = NOPAL_ENDED_WELL,
+		.numbered = true,
+		.counted = true,
+		.bytes_seen = true,
+		.sent = 200,
+		.delivered = 200,
+		.data = 300,
+		.control = 200,
+		.open_ns = NOPAL_SECOND,
+	};
+	suspects.count = 0;
+	return plan ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	nopal_plan_unref(plan);
+	return 0;
+}
+
+static enum judge_verdict verdict(unsigned quality)
+{
+	judge(plan, &facts, &judgement);
+	return judgement.of[quality].verdict;
+}
+
+static void is_blamed(const char *name)
+{
+	judge_blame(&judgement, &suspects);
+	if (!name)
+		assert_null(judgement.blamed);
+	else
+		assert_string_equal(judgement.blamed, name);
+}
+
+static struct judge_suspect *suspect(const char *name)
+{
+	struct judge_suspect *one = &suspects.one[suspects.count++];
+
+	*one = (struct judge_suspect){ .layer = "a", .microprotocol = name };
+	one->why = "something";
+	return one;
+}
+
+static void test_judge_of_a_good_run_finds_all_held(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict(NOPAL_DELIVERY), JUDGE_HELD);
+	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_HELD);
+	assert_int_equal(verdict(NOPAL_DUPLICATES), JUDGE_HELD);
+	assert_int_equal(verdict(NOPAL_INTEGRITY), JUDGE_HELD);
+	assert_int_equal(verdict(NOPAL_OUTCOME), JUDGE_HELD);
+	assert_int_equal(verdict(NOPAL_PROGRESS), JUDGE_HELD);
+	assert_int_equal(verdict(JUDGE_RULES), JUDGE_HELD);
+	assert_int_equal(verdict(NOPAL_PACE), JUDGE_NOT);
+	assert_false(judge_is_broken(&judgement));
+	assert_false(judge_say(&judgement, stderr));
+}
+
+static void test_judge_of_a_missing_message_looks_at_the_end(void **state)
+{
+	(void)state;
+	facts.missing = (struct judge_count){ 2, 16 };
+	facts.gaps = facts.missing;
+	facts.delivered = 198;
+	assert_int_equal(verdict(NOPAL_DELIVERY), JUDGE_BROKEN);
+	assert_string_equal(judgement.of[NOPAL_DELIVERY].evidence,
+			    "message 17 of 200 (and 1 more) never arrived, and "
+			    "the session ended in good order");
+	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_BROKEN);
+	facts.sender_end = NOPAL_GAVE_UP; /* and so it was told */
+	assert_int_equal(verdict(NOPAL_DELIVERY), JUDGE_HELD);
+	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_BROKEN);
+	facts.sender_end = JUDGE_OPEN;
+	assert_int_equal(verdict(NOPAL_DELIVERY), JUDGE_NOT);
+	facts.given_up = facts.missing;
+	assert_int_equal(verdict(NOPAL_DELIVERY), JUDGE_BROKEN);
+	is_blamed("retransmit");
+}
+
+static void test_judge_holds_nobody_to_what_was_not_promised(void **state)
+{
+	(void)state;
+	nopal_plan_unref(plan);
+	plan = rig_plan("transport_driver {}\nfixed_size {}\n");
+	facts.missing = facts.gaps = facts.overtaken = facts.twice =
+		(struct judge_count){ 5, 3 };
+	facts.delivered = 195;
+	judge(plan, &facts, &judgement);
+	assert_false(judge_is_broken(&judgement));
+	facts.wrong = facts.missing;
+	facts.link_corrupts = true;
+	judge(plan, &facts, &judgement);
+	assert_false(judge_is_broken(&judgement));
+	facts.link_corrupts = false; /* who else did it? */
+	assert_int_equal(verdict(NOPAL_INTEGRITY), JUDGE_BROKEN);
+}
+
+static void test_judge_of_a_duplicate_asks_who_forgot_the_session(void **state)
+{
+	(void)state;
+	facts.twice = (struct judge_count){ 1, 9 };
+	assert_int_equal(verdict(NOPAL_DUPLICATES), JUDGE_BROKEN);
+	is_blamed("sequenced_segments");
+	nopal_plan_unref(plan);
+	plan = rig_plan("transport_driver {}\nfixed_size {}\n"
+			"sequenced_segments {}\n");
+	facts.receiver_restarted = true;
+	assert_int_equal(verdict(NOPAL_DUPLICATES), JUDGE_NOT);
+	facts.receiver_restarted = false;
+	assert_int_equal(verdict(NOPAL_DUPLICATES), JUDGE_BROKEN);
+}
+
+static void test_judge_of_a_lie_waits_for_both_ends(void **state)
+{
+	(void)state;
+	facts.missing = facts.lies = (struct judge_count){ 1, 9 };
+	assert_int_equal(verdict(NOPAL_OUTCOME), JUDGE_BROKEN);
+	facts.receiver_end = NOPAL_RESOURCE;
+	assert_int_equal(verdict(NOPAL_OUTCOME), JUDGE_NOT);
+}
+
+static void test_judge_of_the_rules_counts(void **state)
+{
+	(void)state;
+	facts.control = 1000000;
+	assert_int_equal(verdict(JUDGE_RULES), JUDGE_BROKEN);
+	assert_true(judge_storms(&facts));
+	suspect("innocent")->deed[NOPAL_DEED_CONTROL] = 100;
+	suspect("stormy")->deed[NOPAL_DEED_CONTROL] = 900000;
+	is_blamed("stormy");
+	facts.control = 200;
+	assert_false(judge_storms(&facts));
+	facts.steps = 10000000;
+	assert_true(judge_storms(&facts));
+	facts.steps = 0;
+	facts.misuses = 1;
+	assert_int_equal(verdict(JUDGE_RULES), JUDGE_BROKEN);
+	suspect("clumsy")->deed[NOPAL_DEED_MISUSE] = 1;
+	is_blamed("clumsy");
+}
+
+/* Gates let go last, and who waits for an ack waits for the peer. */
+static void test_judge_of_what_stands_still_blames_who_keeps_it(void **state)
+{
+	struct judge_suspect *gate, *jailer;
+
+	(void)state;
+	facts.sender_end = facts.receiver_end = JUDGE_OPEN;
+	facts.stuck = "nothing happened";
+	assert_int_equal(verdict(NOPAL_PROGRESS), JUDGE_BROKEN);
+	gate = suspect("a_gate");
+	gate->gate = true;
+	gate->held[NOPAL_SEND] = gate->alone[NOPAL_SEND] = 10;
+	gate->oldest[NOPAL_SEND] = gate->oldest_alone[NOPAL_SEND] = 3;
+	jailer = suspect("jailer");
+	jailer->held[NOPAL_SEND] = 4;
+	jailer->oldest[NOPAL_SEND] = 2;
+	is_blamed("jailer");
+	assert_string_equal(judgement.because,
+			    "4 segments wait for it: something");
+	jailer->deed[NOPAL_DEED_STOPPED] = 0;
+	suspect("swallower")->deed[NOPAL_DEED_STOPPED] = 3;
+	verdict(NOPAL_PROGRESS);
+	is_blamed("swallower");
+}
+
+/* An order that waits for what is missing is not to blame for that. */
+static void test_judge_of_what_arrived_blames_who_keeps_it_there(void **state)
+{
+	struct judge_suspect *order;
+
+	(void)state;
+	order = suspect("some_order");
+	order->held[NOPAL_DELIVER] = order->alone[NOPAL_DELIVER] = 7;
+	order = suspect("acks");
+	order->held[NOPAL_FINISH] = 1;
+	facts.stuck = "nothing happened";
+	verdict(NOPAL_PROGRESS);
+	is_blamed("retransmit");
+	facts.missing = facts.lies = (struct judge_count){ 1, 9 };
+	verdict(NOPAL_PROGRESS);
+	is_blamed("some_order");
+}
+
+static void test_judge_of_a_bad_end_blames_deeds_alone(void **state)
+{
+	(void)state;
+	facts.sender_end = NOPAL_GAVE_UP;
+	judge(plan, &facts, &judgement);
+	assert_false(judge_is_broken(&judgement));
+	suspect("holder")->held[NOPAL_SEND] = 100;
+	is_blamed(NULL);
+	suspect("dropper")->deed[NOPAL_DEED_LOST] = 1;
+	is_blamed("dropper");
+}
+
+static void test_judge_says_it_in_words_and_json(void **state)
+{
+	char *text = NULL;
+	size_t length = 0;
+	json_t *object, *delivery;
+	FILE *out;
+
+	(void)state;
+	facts.missing = (struct judge_count){ 1, 16 };
+	judge(plan, &facts, &judgement);
+	judge_blame(&judgement, &suspects);
+	out = open_memstream(&text, &length);
+	assert_true(judge_say(&judgement, out));
+	fclose(out);
+	assert_string_equal(
+		text,
+		"nopal: broken: delivery \"all\" (retransmit): message 17 of "
+		"200 never arrived, and the session ended in good order\n"
+		"nopal: blamed: retransmit: it promised delivery: all\n");
+	free(text);
+	object = judge_json(&judgement);
+	delivery = json_object_get(object, "delivery");
+	assert_string_equal(
+		json_string_value(json_object_get(delivery, "verdict")),
+		"broken");
+	assert_string_equal(
+		json_string_value(json_object_get(delivery, "given_by")),
+		"retransmit");
+	assert_non_null(json_object_get(object, "blamed"));
+	json_decref(object);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_judge_of_a_good_run_finds_all_held),
+		TEST(test_judge_of_a_missing_message_looks_at_the_end),
+		TEST(test_judge_holds_nobody_to_what_was_not_promised),
+		TEST(test_judge_of_a_duplicate_asks_who_forgot_the_session),
+		TEST(test_judge_of_a_lie_waits_for_both_ends),
+		TEST(test_judge_of_the_rules_counts),
+		TEST(test_judge_of_what_stands_still_blames_who_keeps_it),
+		TEST(test_judge_of_what_arrived_blames_who_keeps_it_there),
+		TEST(test_judge_of_a_bad_end_blames_deeds_alone),
+		TEST(test_judge_says_it_in_words_and_json),
+	};
+#undef TEST
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
