@@ -104,6 +104,7 @@ static enum feed_stop feed_give(struct feed *feed,
 	nopal_buffer_free(feed->chunk);
 	feed->chunk = NULL;
 	if (error) {
+		feed->no_room = error == -ENOBUFS;
 		snprintf(feed->error, sizeof(feed->error), "%s",
 			 strerror(-error));
 		return FEED_FAILED;

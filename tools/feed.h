@@ -25,6 +25,7 @@ struct feed {
 	struct nopal_buffer *chunk; /* read, and not taken yet */
 	uint32_t chunk_length;
 	char error[TRANSFER_TEXT_ROOM];
+	bool no_room; /* the session had no memory for it */
 };
 
 enum feed_stop {

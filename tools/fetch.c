@@ -41,6 +41,8 @@ struct fetching {
 	bool closed, committing, interrupted;
 	int64_t saved_ns;
 	char error[TRANSFER_TEXT_ROOM];
+	struct live_judge judge;
+	struct live_judge_options judges;
 	enum tool_exit exit;
 	struct loop_event *step, *job, *tick;
 };
@@ -150,6 +152,7 @@ static void fetching_on_part(void *user, uint64_t offset,
 
 	if (fetching->stage != FETCH_TAKING)
 		return;
+	live_judge_moved(&fetching->judge);
 	if (!part_write_message(fetching->part, offset, message,
 				TRANSFER_DATA_HEADER, fetching->error)) {
 		fetching_over(fetching, fetching->error);
@@ -176,6 +179,7 @@ static void fetching_begin(struct fetching *fetching)
 		return;
 	}
 	fetching->stage = FETCH_TAKING;
+	live_judge_moved(&fetching->judge);
 	fetch_begin(&fetching->fetch);
 }
 
@@ -288,12 +292,27 @@ static const struct fetch_hooks fetching_hooks = {
 
 /* ---------------------------------------------------------------------- running */
 
+/* Servers are there, and none gives anything. */
+static void fetching_look(struct fetching *fetching)
+{
+	int64_t waited_ns = fetching_now(fetching) - fetching->judge.moved_ns;
+
+	if (fetching->stage != FETCH_TAKING || !fetching->fetch.group ||
+	    !live_judge_stands(&fetching->judge) ||
+	    waited_ns < fetching->fetch.wait_ns)
+		return;
+	live_judge_stuck(&fetching->judge, fetching->fetch.group,
+			 "no part of the file came");
+	fetching_over(fetching, "no server gives anything any more");
+}
+
 static void fetching_on_tick(void *user)
 {
 	struct fetching *fetching = user;
 	int64_t now_ns = fetching_now(fetching);
 
 	fetch_tick(&fetching->fetch);
+	fetching_look(fetching);
 	if (fetching->stage == FETCH_TAKING &&
 	    table_is_due(&fetching->table, now_ns))
 		table_show(&fetching->table, now_ns);
@@ -355,12 +374,20 @@ static void fetching_run(struct fetching *fetching,
 		return;
 	fetching->table.file.started_ns = fetching_now(fetching);
 	fetching->table.shown_ns = fetching_now(fetching);
+	if (!live_judge_watch(&fetching->judges, fetch->world, fetch->plan))
+		return;
+	live_judge_begin(&fetching->judge, fetch->plan, fetch->world,
+			 &fetching->judges, false);
+	fetch->judge = &fetching->judge;
 	if (!fetch_open(fetch)) {
 		fprintf(stderr, "error: no session: out of memory\n");
 		return;
 	}
 	loop_event_start(fetching->tick, FETCH_TICK_NS);
 	loop_run(fetching->loop);
+	if (live_judge_is_broken(&fetching->judge, &fetching->table.progress) &&
+	    fetching->exit == TOOL_GOOD)
+		fetching->exit = TOOL_FAILED;
 }
 
 static void fetching_cleanup(struct fetching *fetching)
@@ -370,6 +397,7 @@ static void fetching_cleanup(struct fetching *fetching)
 	loop_event_free(fetching->step);
 	loop_event_free(fetching->job);
 	loop_event_free(fetching->tick);
+	live_judge_fini(&fetching->judge);
 	if (fetching->loop)
 		loop_free(fetching->loop);
 	fetch_fini(fetch);
@@ -409,7 +437,8 @@ static bool fetching_read(struct fetching *fetching,
 	fetching->folder.overwrite = tool_value(call, "overwrite") != NULL;
 	if (!fetch_words_hash(call, &fetching->fetch))
 		return false;
-	if (!tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS,
+	if (!live_judge_read(call, &fetching->judges) ||
+	    !tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS,
 			   &fetching->fetch.wait_ns))
 		return false;
 	fetching->fetch.plan = fetch_words_plan(call);
@@ -495,6 +524,7 @@ static const struct tool_option fetch_options[] = {
 	{ "overwrite", 0, NULL, "replace a file of this name that differs" },
 	{ "wait", 0, "TIME",
 	  "for a server, while none is there (default 10s)" },
+	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
 	{ "json", 0, NULL, "print one JSON object" },

@@ -360,9 +360,9 @@ static void fetch_on_ended(struct nopal_session *session, int end,
 {
 	struct fetch *fetch = user;
 
-	(void)session;
-	(void)end;
 	(void)text;
+	if (fetch->judge)
+		live_judge_end(fetch->judge, session, end);
 	fetch->group = NULL;
 	if (fetch->closing)
 		fetch->hooks->closed(fetch->user);

@@ -31,6 +31,7 @@
 
 #include "fetch_plan.h"
 #include "file_blocks.h"
+#include "live_judge.h"
 #include "microprotocol.h"
 #include "send_table.h"
 #include "transfer.h"
@@ -94,6 +95,7 @@ struct fetch {
 	/* its own */
 	struct nopal_session *group; /* NULL before and after its life */
 	unsigned destination;	     /* a property */
+	struct live_judge *judge;    /* of the group; NULL: nobody judges */
 	bool known, begun, closing;
 	struct transfer_note offer;
 	struct fetch_one *lister;  /* who is asked for the list; NULL: nobody */

@@ -171,6 +171,8 @@ json_t *progress_result(const struct progress *progress,
 	json_object_set_new(object, "error", progress_string(file->error));
 	json_object_set_new(object, "transport",
 			    progress_string(file->transport));
+	if (file->judged)
+		json_object_set_new(object, "judged", file->judged);
 	return object;
 }
 
@@ -311,8 +313,10 @@ static void progress_end_locked(struct progress *progress,
 	progress->shown_bytes = 0;
 	progress->rate_bps = 0;
 	progress_end_talk(file, duration_ns);
-	if (!progress->json && !progress->jsonl)
+	if (!progress->json && !progress->jsonl) {
+		json_decref(file->judged);
 		return;
+	}
 	progress_print(progress_result(progress, file, duration_ns));
 }
 

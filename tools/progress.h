@@ -34,6 +34,7 @@ struct progress_file {
 	uint64_t hash;
 	const char *error; /* NULL: well */
 	bool share;	   /* all that was for us, and others have the rest */
+	json_t *judged; /* what became of promises; given away; NULL: nothing */
 };
 
 void progress_init(struct progress *progress, const char *what, bool json,

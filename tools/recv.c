@@ -93,6 +93,11 @@ static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
 				"  fix: leave out --loops, or --trace\n");
 		return false;
 	}
+	if (count > 1 && tool_value(call, "watch")) {
+		fprintf(stderr, "error: --watch is of one loop\n"
+				"  fix: leave out --loops, or --watch\n");
+		return false;
+	}
 	*ret_count = (unsigned)count;
 	return true;
 }
@@ -190,6 +195,7 @@ static enum tool_exit recv_run(const struct tool_call *call)
 
 	if (!listen_fits(call) || !recv_loops_fit(call, &loops) ||
 	    !recv_limits_fit(call, &limits) ||
+	    !live_judge_read(call, &group.judges) ||
 	    (meet && !tool_destination(meet, &peer)))
 		return TOOL_BAD_INPUT;
 	group.meets = meet ? &peer : NULL;
@@ -227,6 +233,7 @@ static const struct tool_option recv_options[] = {
 	  "of the free disk)" },
 	{ "loops", 0, "N",
 	  "share the port among N threads, for N cores (default 1)" },
+	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
 	{ "json", 0, NULL, "print one JSON object a file" },

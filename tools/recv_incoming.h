@@ -6,6 +6,7 @@
 #ifndef NOPAL_RECV_INCOMING_H
 #define NOPAL_RECV_INCOMING_H
 
+#include "live_judge.h"
 #include "recv_session.h"
 #include "transfer.h"
 
@@ -38,6 +39,11 @@ struct incoming {
 	bool end_known;
 	uint64_t end_size, end_hash;
 	struct progress_file file;
+	struct live_judge judge;
+	bool noted;	       /* a note of the protocol has come */
+	uint32_t chunk_bytes;  /* of a DATA, all but the last */
+	uint64_t first_number; /* of the file, for the judge */
+	uint64_t started_at;   /* the offset of its START */
 	struct loop_event *step, *job;
 	uint64_t claimed; /* of its address, for the part */
 	int64_t heard_ns, saved_ns, answered_ns;
@@ -57,5 +63,18 @@ int recv_end_of(const struct incoming *incoming, int end);
 void recv_end_say(struct incoming *incoming, int end, const char *text);
 /* It was the one that met its sender: nobody else comes. */
 void recv_end_meeting(const struct incoming *incoming, int end);
+
+/* recv_judge.c */
+void recv_judge_begin(struct incoming *incoming);
+void recv_judge_note(struct incoming *incoming,
+		     const struct transfer_note *note);
+/* A file is over, and all of it is known to have come or not. */
+void recv_judge_file(struct incoming *incoming);
+/* From time to time.  Not NULL: the file is to end with that. */
+const char *recv_judge_look(struct incoming *incoming);
+/* True: a promise was broken. */
+bool recv_judge_ended(struct incoming *incoming,
+		      const struct nopal_session *session, int end,
+		      const char *text);
 
 #endif

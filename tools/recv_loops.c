@@ -79,7 +79,8 @@ static void loops_on_interrupt(void *user)
 {
 	struct recv_group *group = user;
 
-	recv_loops_stop(group, group->once ? TOOL_FAILED : TOOL_GOOD);
+	recv_loops_stop(group,
+			group->once || group->broken ? TOOL_FAILED : TOOL_GOOD);
 }
 
 /* ------------------------------------------------------------ open and close */
@@ -104,7 +105,10 @@ static bool loops_open_one(struct receiver *receiver,
 {
 	receiver->called_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	receiver->loop = loop_new(trace);
-	if (!receiver->loop || receiver->called_fd < 0)
+	if (!receiver->loop || receiver->called_fd < 0 ||
+	    !live_judge_watch(&receiver->group->judges,
+			      loop_world(receiver->loop),
+			      receiver->group->plan))
 		return false;
 	receiver->endpoint = loops_endpoint(receiver, local, problems);
 	if (!receiver->endpoint)

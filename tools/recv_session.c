@@ -59,6 +59,9 @@ static void recv_file_over(struct incoming *incoming, const char *error)
 		file->hash = part_hash(incoming->part);
 	}
 	file->transport = nopal_endpoint_transport(receiver->endpoint);
+	if (!error)
+		recv_judge_file(incoming);
+	file->judged = live_judge_json(&incoming->judge, incoming->out.session);
 	progress_end(&receiver->group->progress, file, recv_now(receiver));
 	if (error)
 		incoming->files_bad++;
@@ -114,7 +117,8 @@ static void recv_try_finish(struct incoming *incoming)
 	if ((!part_is_whole(part) && !part_is_here(part)) || part_is_busy(part))
 		return;
 	if (part_hash(part) != incoming->end_hash) {
-		recv_result(incoming, "the hash of the whole file differs");
+		incoming->judge.facts.garbled = true;
+		recv_result(incoming, TRANSFER_HASH_DIFFERS);
 		return;
 	}
 	if (part_is_here(part)) {
@@ -423,6 +427,7 @@ static void *recv_on_accepted(struct nopal_session *session, void *user)
 		guests_enter(&receiver->guests, &incoming->guest, session);
 		incoming->out.session = session;
 		incoming->heard_ns = recv_now(receiver);
+		recv_judge_begin(incoming);
 	}
 	return incoming;
 }
@@ -437,6 +442,8 @@ static void recv_on_opened(struct nopal_session *session, void *user)
 	}
 	incoming->out.session = session;
 	incoming->heard_ns = recv_now(incoming->receiver);
+	if (!incoming->judge.plan)
+		recv_judge_begin(incoming);
 }
 
 static void recv_on_received(struct nopal_session *session,
@@ -448,10 +455,13 @@ static void recv_on_received(struct nopal_session *session,
 	if (!incoming)
 		return;
 	incoming->heard_ns = recv_now(incoming->receiver);
-	if (transfer_received(message, &note))
-		recv_on_note(incoming, message, &note);
-	else
+	if (!transfer_received(message, &note)) {
+		incoming->judge.facts.garbled = incoming->noted;
 		nopal_session_abort(session, TRANSFER_STRANGER);
+		return;
+	}
+	recv_judge_note(incoming, &note);
+	recv_on_note(incoming, message, &note);
 }
 
 static void recv_on_writable(struct nopal_session *session, void *user)
@@ -475,6 +485,7 @@ static void recv_incoming_free(struct incoming *incoming)
 	if (incoming->guest.session)
 		guests_leave(&receiver->guests, &incoming->guest);
 	loop_event_free(incoming->step);
+	live_judge_fini(&incoming->judge);
 	free(incoming);
 }
 
@@ -483,16 +494,19 @@ static void recv_on_ended(struct nopal_session *session, int end,
 {
 	struct incoming *incoming = user;
 	struct receiver *receiver;
+	bool broken;
 
-	(void)session;
 	if (!incoming)
 		return;
 	receiver = incoming->receiver;
-	incoming->out.session = NULL;
 	end = recv_end_of(incoming, end);
+	broken = recv_judge_ended(incoming, session, end, text);
+	incoming->out.session = NULL;
 	recv_end_say(incoming, end, text);
 	if (receiver->group->meets)
 		recv_end_meeting(incoming, end);
+	else if (receiver->group->once && broken)
+		recv_loops_stop(receiver->group, TOOL_FAILED);
 	else if (receiver->group->once && end == NOPAL_ENDED_WELL &&
 		 incoming->files_good + incoming->files_bad > 0)
 		recv_loops_stop(receiver->group,
@@ -546,6 +560,7 @@ void recv_session_ping(struct receiver *receiver)
 	struct transfer_note note = { .type = TRANSFER_PING };
 	int64_t now_ns = recv_now(receiver);
 	struct incoming *next;
+	const char *stuck;
 
 	for (struct incoming *at = receiver->incomings; at; at = next) {
 		next = at->next;
@@ -553,6 +568,9 @@ void recv_session_ping(struct receiver *receiver)
 			  &receiver->group->progress);
 		if (recv_grew_not(at, now_ns))
 			recv_result(at, RECV_GREW_NOT);
+		stuck = recv_judge_look(at);
+		if (stuck)
+			recv_result(at, stuck);
 		if (at->out.session && at->out.count == 0 &&
 		    now_ns - at->heard_ns >=
 			    (at->part ? HUSH_LOOK_NS : RECV_PING_NS))

@@ -13,6 +13,7 @@
 
 #include "guests.h"
 #include "hush.h"
+#include "live_judge.h"
 #include "loop.h"
 #include "part.h"
 #include "progress.h"
@@ -32,9 +33,11 @@ struct recv_group {
 	struct receiver *receivers;
 	unsigned count;
 	bool once;
+	struct live_judge_options judges;
 	const struct nopal_address *meets; /* NULL: it listens */
 	pthread_mutex_t lock; /* of what follows, and of `wanted` */
 	bool over;
+	bool broken; /* a session broke a promise */
 	enum tool_exit exit;
 };
 

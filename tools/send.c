@@ -16,60 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "feed.h"
-#include "hush.h"
-#include "loop.h"
-#include "meet.h"
 #include "microprotocol.h"
-#include "progress.h"
+#include "send_inside.h"
 #include "send_many.h"
 #include "send_words.h"
-#include "tool.h"
 
-enum { SEND_TEXT_ROOM = 4096 }; /* a diff of compositions is long */
 #define SEND_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)
 #define SEND_OFFER_FOR_NS   (60 * NOPAL_SECOND)
 
-enum send_state {
-	SEND_OPENING,
-	SEND_OFFERED,
-	SEND_WAITING, /* to offer again */
-	SEND_CHECKING,
-	SEND_SENDING,
-	SEND_ENDED, /* END left; RESULT comes */
-	SEND_CLOSING,
-};
-
-struct sender {
-	struct loop *loop;
-	const char *trace; /* into this file; NULL: none */
-	struct nopal_plan *plan;
-	struct nopal_endpoint *endpoint;
-	struct transfer_outbox out;
-	struct progress progress;
-	struct progress_file file;
-	char **paths;
-	const char *peer;
-	struct meet meet;
-	int path_count, at; /* which one is on its way */
-	enum send_state state;
-	enum tool_exit exit;
-	bool interrupted, over;
-	bool alone; /* nobody is there, which no handshake tells */
-	struct feed feed;
-	uint64_t check_to, check_hash;
-	int64_t offered_ns, heard_ns;
-	struct hush hush;
-	struct loop_event *step, *paced, *again, *ping;
-};
-
 static void send_next_file(struct sender *sender);
 static void send_pump(struct sender *sender);
-
-static int64_t send_now(const struct sender *sender)
-{
-	return nopal_world_now(loop_world(sender->loop));
-}
 
 /* ------------------------------------------------------- a file ends, somehow */
 
@@ -80,6 +36,8 @@ static void send_file_over(struct sender *sender, const char *error)
 	if (error)
 		sender->exit = TOOL_FAILED;
 	sender->file.transport = nopal_endpoint_transport(sender->endpoint);
+	sender->file.judged =
+		live_judge_json(&sender->judge, sender->out.session);
 	progress_end(&sender->progress, &sender->file, send_now(sender));
 	feed_close(&sender->feed);
 	loop_event_stop(sender->step);
@@ -118,7 +76,7 @@ static void send_again(void *user)
 		send_offer(sender);
 }
 
-static void send_begin_file(struct sender *sender, const char *name)
+void send_begin_file(struct sender *sender, const char *name)
 {
 	sender->file = (struct progress_file){
 		.name = name,
@@ -181,6 +139,7 @@ static void send_check(void *user)
 	uint64_t left = sender->check_to - sender->feed.source.offset;
 	size_t length;
 
+	live_judge_moved(&sender->judge);
 	if (!source_read(&sender->feed.source, bytes,
 			 left < sizeof(bytes) ? (size_t)left : sizeof(bytes),
 			 &length, sender->feed.error))
@@ -222,7 +181,7 @@ static void send_on_answer(struct sender *sender,
 
 /* ------------------------------------------------------------------- sending */
 
-static void send_end(struct sender *sender)
+static void send_say_end(struct sender *sender)
 {
 	struct transfer_note note;
 
@@ -235,6 +194,13 @@ static void send_end(struct sender *sender)
 	transfer_say(&sender->out, &note);
 }
 
+/* It is we who wait, and not for the receiver. */
+static void send_pace(struct sender *sender, int64_t wait_ns)
+{
+	loop_event_start(sender->paced, wait_ns);
+	sender->judge.moved_ns = send_now(sender) + wait_ns;
+}
+
 static void send_pump(struct sender *sender)
 {
 	enum feed_stop stop;
@@ -244,12 +210,14 @@ static void send_pump(struct sender *sender)
 	    sender->interrupted || !transfer_flush(&sender->out))
 		return;
 	stop = feed_pump(&sender->feed, &sender->out.session, 0, &wait_ns);
+	if (sender->file.bytes != sender->feed.offset)
+		live_judge_moved(&sender->judge);
 	sender->file.bytes = sender->feed.offset;
 	progress_show(&sender->progress, &sender->file, send_now(sender));
 	if (stop == FEED_ALL)
-		send_end(sender);
+		send_say_end(sender);
 	else if (stop == FEED_PACED)
-		loop_event_start(sender->paced, wait_ns);
+		send_pace(sender, wait_ns);
 	else if (stop == FEED_FAILED)
 		send_file_fails(sender);
 }
@@ -266,6 +234,7 @@ static void send_on_opened(struct nopal_session *session, void *user)
 	struct sender *sender = user;
 
 	sender->out.session = session;
+	live_judge_moved(&sender->judge);
 	send_next_file(sender);
 }
 
@@ -284,9 +253,13 @@ static void send_on_result(struct sender *sender,
 			   const struct transfer_note *note)
 {
 	if (note->verdict == TRANSFER_YES && sender->state == SEND_ENDED) {
+		sender->judge.facts.bytes_seen = true;
+		sender->judge.facts.counted = true;
 		send_file_over(sender, NULL);
 		return;
 	}
+	sender->judge.facts.garbled =
+		strcmp(note->text, TRANSFER_HASH_DIFFERS) == 0;
 	snprintf(sender->feed.error, sizeof(sender->feed.error),
 		 "the receiver: %.200s",
 		 note->verdict == TRANSFER_YES ? "done before the end"
@@ -301,10 +274,13 @@ static void send_on_received(struct nopal_session *session,
 	struct transfer_note note;
 
 	if (!transfer_received(message, &note)) {
+		sender->judge.facts.garbled = sender->noted;
 		nopal_session_abort(session, TRANSFER_STRANGER);
 		return;
 	}
+	sender->noted = true;
 	sender->heard_ns = send_now(sender);
+	live_judge_moved(&sender->judge);
 	if (note.file != (uint32_t)sender->at ||
 	    sender->state == SEND_OPENING || sender->state == SEND_CLOSING)
 		return;
@@ -314,64 +290,12 @@ static void send_on_received(struct nopal_session *session,
 		send_on_result(sender, &note);
 }
 
-static const char *send_broke_fix(const struct sender *sender, int end)
-{
-	const char *fix = meet_ended_fix(sender->meet.wanted, end);
-
-	if (fix && !sender->interrupted && end != NOPAL_ENDED_WELL)
-		return fix;
-	fix = "the same command again goes on where this ended";
-	return sender->feed.offset > 0 ? fix : NULL;
-}
-
-/* The session broke, and with it the file that was on its way. */
-static void send_broke(struct sender *sender, int end, const char *text)
-{
-	char error[SEND_TEXT_ROOM];
-	const char *fix = send_broke_fix(sender, end);
-
-	if (sender->exit == TOOL_GOOD)
-		sender->exit = TOOL_FAILED;
-	if (sender->interrupted)
-		text = "interrupted";
-	else if (!text || !*text)
-		text = "the receiver closed the session";
-	snprintf(error, sizeof(error), "%s: %.*s", sender->peer,
-		 tool_text_length(text), text);
-	if (sender->at < sender->path_count) {
-		if (!sender->file.name)
-			send_begin_file(sender, sender->paths[sender->at]);
-		sender->file.bytes = sender->feed.offset;
-		sender->file.error = error;
-		sender->file.transport =
-			nopal_endpoint_transport(sender->endpoint);
-		progress_end(&sender->progress, &sender->file,
-			     send_now(sender));
-	} else {
-		progress_say(&sender->progress, "error: %s", error);
-	}
-	if (fix)
-		progress_say(&sender->progress, "  fix: %s", fix);
-}
-
-static bool send_ended_well(const struct sender *sender, int end)
-{
-	return sender->state == SEND_CLOSING &&
-	       (end == NOPAL_ENDED_WELL ||
-		(end == NOPAL_ABORTED && !sender->interrupted &&
-		 !transfer_plan_tells(sender->plan)));
-}
-
 static void send_on_ended(struct nopal_session *session, int end,
 			  const char *text, void *user)
 {
 	struct sender *sender = user;
 
-	(void)session;
-	if (sender->alone)
-		send_broke(sender, NOPAL_UNREACHABLE, TRANSFER_ALONE);
-	else if (!send_ended_well(sender, end))
-		send_broke(sender, end, text);
+	send_end(sender, session, end, text);
 	sender->out.session = NULL;
 	sender->over = true;
 	loop_stop(sender->loop);
@@ -409,6 +333,8 @@ static void send_on_ping(void *user)
 		nopal_session_abort(sender->out.session, TRANSFER_ALONE);
 		return;
 	}
+	if (send_end_stuck(sender))
+		return;
 	if (sender->out.session && sender->state != SEND_OPENING &&
 	    sender->state != SEND_SENDING &&
 	    send_now(sender) - sender->heard_ns >= HUSH_LOOK_NS &&
@@ -440,6 +366,7 @@ static void send_cleanup(struct sender *sender)
 	loop_event_free(sender->paced);
 	loop_event_free(sender->again);
 	loop_event_free(sender->ping);
+	live_judge_fini(&sender->judge);
 	loop_free(sender->loop);
 	feed_close(&sender->feed);
 	nopal_plan_unref(sender->plan);
@@ -453,6 +380,8 @@ static enum tool_exit send_open(struct sender *sender,
 	sender->endpoint = meet_endpoint(&sender->meet, sender->loop, peer);
 	if (!sender->endpoint)
 		return TOOL_ENVIRONMENT;
+	live_judge_begin(&sender->judge, sender->plan, loop_world(sender->loop),
+			 &sender->judges, true);
 	session = meet_open(&sender->meet, sender->endpoint, sender->plan, peer,
 			    &send_callbacks, sender);
 	if (!session) {
@@ -479,7 +408,11 @@ static enum tool_exit send_with(struct sender *sender,
 	}
 	feed_init(&sender->feed, loop_world(sender->loop),
 		  transfer_chunk_bytes(sender->plan));
-	exit = send_setup(sender) ? send_open(sender, peer) : TOOL_ENVIRONMENT;
+	exit = live_judge_watch(&sender->judges, loop_world(sender->loop),
+				sender->plan) &&
+			       send_setup(sender)
+		       ? send_open(sender, peer)
+		       : TOOL_ENVIRONMENT;
 	send_cleanup(sender);
 	return exit;
 }
@@ -498,6 +431,10 @@ static enum tool_exit send_one(const struct tool_call *call,
 				 .path_count = files,
 				 .peer = call->words[files] };
 
+	if (!live_judge_read(call, &sender.judges)) {
+		nopal_plan_unref(plan);
+		return TOOL_BAD_INPUT;
+	}
 	progress_init(&sender.progress, "send",
 		      tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
@@ -548,6 +485,7 @@ static const struct tool_option send_options[] = {
 	  "composition, the same on both sides (default bulk)" },
 	{ "rate", 0, "RATE", "read the file no faster, as 100Mbit" },
 	{ "meet", 0, "[ADDR:]PORT", "meet `nopal recv --meet` from there" },
+	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
 	{ "json", 0, NULL, "print one JSON object a file" },

@@ -141,6 +141,8 @@ static void send_many_begin(struct many *many)
 	}
 	many->table.file.total_bytes = many->feed.source.size;
 	many->feed.chunk_bytes = send_many_chunk_bytes(many);
+	live_judge_begin(&many->judge, many->plan, loop_world(many->loop),
+			 &many->judges, true);
 	many->group = nopal_group_open(many->endpoint, many->plan,
 				       &many_callbacks, many);
 	if (!many->group) {
@@ -162,8 +164,11 @@ static void send_many_next(void *user)
 	if (many->interrupted)
 		many->table.file.error = "interrupted";
 	many->table.file.transport = nopal_endpoint_transport(many->endpoint);
-	if (many->table.file.error || !table_is_kept(&many->table))
+	many->judge.facts.all_receivers = table_is_kept(&many->table);
+	if (live_judge_is_broken(&many->judge, &many->table.progress) ||
+	    many->table.file.error || !table_is_kept(&many->table))
 		many->exit = TOOL_FAILED;
+	live_judge_fini(&many->judge);
 	table_end(&many->table);
 	feed_close(&many->feed);
 	loop_event_stop(many->step);
@@ -251,7 +256,8 @@ static bool send_many_setup(struct many *many, const char *trace)
 {
 	struct loop *loop = many->loop = loop_new(trace);
 
-	if (!loop)
+	if (!loop ||
+	    !live_judge_watch(&many->judges, loop_world(loop), many->plan))
 		return false;
 	many->step = loop_event_new(loop, LOOP_TIMER, -1, many_check, many);
 	many->paced =
@@ -390,7 +396,8 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan,
 		      tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
 	send_many_rule(&many);
-	if (!send_many_may_keep(&many.table))
+	if (!send_many_may_keep(&many.table) ||
+	    !live_judge_read(call, &many.judges))
 		many.exit = TOOL_BAD_INPUT;
 	else if (send_many_room(&many, call->words + files, peers) &&
 		 send_many_setup(&many, tool_value(call, "trace")))

@@ -206,9 +206,8 @@ static void many_on_ended(struct nopal_session *session, int end,
 {
 	struct many *many = user;
 
-	(void)session;
-	(void)end;
 	(void)text;
+	live_judge_end(&many->judge, session, end);
 	many->group = NULL;
 	many->stage = MANY_CLOSING;
 	loop_event_start(many->next, 0);

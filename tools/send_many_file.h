@@ -28,6 +28,7 @@
 #ifndef NOPAL_SEND_MANY_FILE_H
 #define NOPAL_SEND_MANY_FILE_H
 
+#include "live_judge.h"
 #include "feed.h"
 #include "islands.h"
 #include "loop.h"
@@ -96,6 +97,8 @@ struct many {
 	struct island *held; /* by all, in order */
 	size_t held_count;
 	bool interrupted;
+	struct live_judge judge; /* of the group */
+	struct live_judge_options judges;
 	enum tool_exit exit;
 	struct loop_event *step, *paced, *tick, *next;
 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "hush.h"
+#include "live_judge.h"
 #include "meet.h"
 #include "microprotocol.h"
 #include "recv_where.h"
@@ -32,6 +33,9 @@ struct stream {
 	struct stream_report report;
 	struct loop_event *tick;
 	struct hush hush;
+	struct live_judge judge;
+	struct live_judge_options judges;
+	uint64_t moves; /* see stream_moves() */
 	int64_t interval_ns, idle_ns, heard_ns;
 	size_t size;
 	struct meet meet;
@@ -87,6 +91,8 @@ static void stream_on_opened(struct nopal_session *session, void *user)
 	stream->session = session;
 	stream->heard_ns = stream_now(stream);
 	stream_report_begin(&stream->report, session, stream->heard_ns);
+	live_judge_begin(&stream->judge, stream->plan, loop_world(stream->loop),
+			 &stream->judges, stream->in != NULL);
 	if (stream->in)
 		stream_in_resume(stream->in);
 }
@@ -126,6 +132,19 @@ static void stream_on_writable(struct nopal_session *session, void *user)
 		stream_in_resume(stream->in);
 }
 
+/* Messages of a stream have no numbers of ours: what came is not held against what
+ * was sent. */
+static void stream_judge(struct stream *stream,
+			 const struct nopal_session *session, int end)
+{
+	if (stream->interrupted && end != NOPAL_ENDED_WELL)
+		return;
+	live_judge_end(&stream->judge, session, end);
+	if (live_judge_is_broken(&stream->judge, NULL) &&
+	    stream->exit == TOOL_GOOD)
+		stream->exit = TOOL_FAILED;
+}
+
 static void stream_on_ended(struct nopal_session *session, int end,
 			    const char *text, void *user)
 {
@@ -141,6 +160,7 @@ static void stream_on_ended(struct nopal_session *session, int end,
 		stream->report.overflowed = stream_out_dropped(stream->out);
 	}
 	stream_report_end(&stream->report, session, stream_now(stream));
+	stream_judge(stream, session, end);
 	if (end != NOPAL_ENDED_WELL && !stream->interrupted) {
 		if (!text || !*text)
 			text = "broken";
@@ -165,6 +185,31 @@ static const struct nopal_callbacks stream_callbacks = {
 	.ended = stream_on_ended,
 };
 
+/* What grows while a stream goes on, in either direction. */
+static uint64_t stream_moves(const struct nopal_session *session)
+{
+	const struct nopal_counters *counters = nopal_session_counters(session);
+
+	return counters->departures - counters->resends +
+	       counters->messages_arrived + counters->messages_delivered;
+}
+
+/* While it is open its application may just have nothing to say, or not read; once
+ * it closes, nobody may keep it. */
+static void stream_look(struct stream *stream)
+{
+	uint64_t moves = stream_moves(stream->session);
+
+	if (moves != stream->moves)
+		live_judge_moved(&stream->judge);
+	stream->moves = moves;
+	if (!stream->closing || !live_judge_stands(&stream->judge))
+		return;
+	live_judge_stuck(&stream->judge, stream->session,
+			 "the session was to close, and nothing moved");
+	nopal_session_abort(stream->session, "it does not close");
+}
+
 static void stream_on_tick(void *user)
 {
 	struct stream *stream = user;
@@ -175,6 +220,7 @@ static void stream_on_tick(void *user)
 			stream->report.overflowed =
 				stream_out_dropped(stream->out);
 		stream_report_line(&stream->report, stream->session, now_ns);
+		stream_look(stream);
 	}
 	hush_look(&stream->hush, stream->session, NULL);
 	loop_event_start(stream->tick, stream->interval_ns);
@@ -278,13 +324,17 @@ static enum tool_exit stream_with(const struct tool_call *call,
 {
 	stream->exit = TOOL_ENVIRONMENT;
 	stream->loop = loop_new(tool_value(call, "trace"));
-	if (stream->loop && stream_start(call, stream, address, opener)) {
+	if (stream->loop &&
+	    live_judge_watch(&stream->judges, loop_world(stream->loop),
+			     stream->plan) &&
+	    stream_start(call, stream, address, opener)) {
 		stream->exit = TOOL_GOOD;
 		if (!stream->over)
 			loop_run(stream->loop);
 	}
 	if (stream->loop)
 		loop_end_world(stream->loop);
+	live_judge_fini(&stream->judge);
 	stream_in_free(stream->in);
 	stream_out_free(stream->out);
 	loop_event_free(stream->tick);
@@ -349,7 +399,8 @@ static bool stream_options_of(const struct tool_call *call,
 	if (!tool_quantity(call, "size", NOPAL_SIZE, size, &size) ||
 	    !tool_quantity(call, "interval", NOPAL_TIME, STREAM_INTERVAL_NS,
 			   &stream->interval_ns) ||
-	    !tool_quantity(call, "idle", NOPAL_TIME, 0, &stream->idle_ns))
+	    !tool_quantity(call, "idle", NOPAL_TIME, 0, &stream->idle_ns) ||
+	    !live_judge_read(call, &stream->judges))
 		return false;
 	if (size >= 1 && (uint64_t)size <= limit && stream->interval_ns > 0) {
 		stream->size = (size_t)size;
@@ -403,6 +454,7 @@ static const struct tool_option stream_options[] = {
 	{ "rate", 0, "RATE", "read a file no faster, as 2Mbit" },
 	{ "interval", 0, "TIME", "time between lines (default 1s)" },
 	{ "idle", 0, "TIME", "end when nothing arrived for so long" },
+	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
 	{ "jsonl", 0, NULL, "one JSON object an interval, and one at the end" },

@@ -134,6 +134,10 @@ bool transfer_plan_tells(const struct nopal_plan *plan);
 bool transfer_is_alone(const struct nopal_session *session,
 		       const struct nopal_plan *plan, int64_t offered_for_ns);
 #define TRANSFER_ALONE "no answer to the offer"
+/* Said to who sent a file. */
+#define TRANSFER_HASH_DIFFERS "the hash of the whole file differs"
+/* Said to who takes files, where nothing moves though all that was sent has come. */
+#define TRANSFER_STANDS "all has arrived, and nothing comes of it"
 /* Said to a peer whose message is no note of ours. */
 #define TRANSFER_STRANGER "the peer speaks no file protocol"
 /* Is a session of this plan fit for files?  False: it was said why not. */

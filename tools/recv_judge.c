@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recv_judge.c -- what a session of `nopal recv` keeps of its promises.
+ *
+ * The notes number what is sent: a file's DATA have offsets that grow by one chunk
+ * after the other, but where a file is spread or sent to several, where what one lost
+ * is sent again to others.
+ */
+#include <string.h>
+
+#include "microprotocol.h"
+#include "recv_incoming.h"
+#include "recv_loops.h"
+
+void recv_judge_begin(struct incoming *incoming)
+{
+	const struct receiver *receiver = incoming->receiver;
+	struct nopal_plan *plan = receiver->group->plan;
+
+	live_judge_begin(&incoming->judge, plan, loop_world(receiver->loop),
+			 &receiver->group->judges, false);
+	incoming->judge.facts.numbered = !nopal_plan_provides(plan, "fan_out");
+	incoming->chunk_bytes = transfer_chunk_bytes(plan);
+}
+
+static uint64_t recv_number(const struct incoming *incoming, uint64_t offset)
+{
+	return incoming->first_number + offset / incoming->chunk_bytes;
+}
+
+void recv_judge_note(struct incoming *incoming,
+		     const struct transfer_note *note)
+{
+	incoming->noted = true;
+	if (note->type == TRANSFER_OFFER)
+		incoming->first_number = incoming->judge.beyond;
+	else if (note->type == TRANSFER_START)
+		incoming->started_at = note->offset;
+	if (note->type == TRANSFER_DATA && incoming->part)
+		live_judge_came(&incoming->judge,
+				recv_number(incoming, note->offset));
+	else if (note->type != TRANSFER_PING)
+		live_judge_moved(&incoming->judge);
+}
+
+/* Nothing more of the file will come. */
+void recv_judge_file(struct incoming *incoming)
+{
+	if (incoming->offer.size && incoming->share == RECV_WHOLE)
+		live_judge_missing(
+			&incoming->judge,
+			recv_number(incoming, incoming->started_at),
+			recv_number(incoming, incoming->offer.size - 1) + 1);
+	incoming->judge.facts.bytes_seen = true;
+}
+
+const char *recv_judge_look(struct incoming *incoming)
+{
+	struct live_judge *judge = &incoming->judge;
+	struct nopal_session *session = incoming->out.session;
+
+	if (session && live_judge_storms(judge, session)) {
+		nopal_session_abort(session, "control segments without end");
+		return NULL;
+	}
+	if (!session || !live_judge_stands(judge))
+		return NULL;
+	if (incoming->state != RECV_TAKING || !incoming->end_known ||
+	    part_is_busy(incoming->part))
+		return NULL;
+	live_judge_stuck(judge, session,
+			 "the end of the file has come, and no more of it");
+	recv_judge_file(incoming);
+	return "some of the file never came";
+}
+
+bool recv_judge_ended(struct incoming *incoming,
+		      const struct nopal_session *session, int end,
+		      const char *text)
+{
+	struct recv_group *group = incoming->receiver->group;
+
+	if (incoming->part && incoming->state == RECV_TAKING &&
+	    end == NOPAL_ENDED_WELL)
+		recv_judge_file(incoming);
+	if (text && strstr(text, TRANSFER_STANDS))
+		live_judge_has_come(&incoming->judge, session);
+	live_judge_end(&incoming->judge, session, end);
+	if (!live_judge_is_broken(&incoming->judge, &group->progress))
+		return false;
+	pthread_mutex_lock(&group->lock);
+	group->broken = true;
+	pthread_mutex_unlock(&group->lock);
+	return true;
+}

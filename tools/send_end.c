@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * send_end.c -- what `nopal send` says and does when its session has ended, or stands
+ * still.
+ */
+#include "microprotocol.h"
+#include "send_inside.h"
+
+enum { SEND_TEXT_ROOM = 4096 }; /* a diff of compositions is long */
+
+static const char *send_broke_fix(const struct sender *sender, int end)
+{
+	const char *fix = meet_ended_fix(sender->meet.wanted, end);
+
+	if (fix && !sender->interrupted && end != NOPAL_ENDED_WELL)
+		return fix;
+	fix = "the same command again goes on where this ended";
+	return sender->feed.offset > 0 ? fix : NULL;
+}
+
+/* The session broke, and with it the file that was on its way. */
+static void send_broke(struct sender *sender, int end, const char *text)
+{
+	char error[SEND_TEXT_ROOM];
+	const char *fix = send_broke_fix(sender, end);
+
+	if (sender->exit == TOOL_GOOD)
+		sender->exit = TOOL_FAILED;
+	if (sender->interrupted)
+		text = "interrupted";
+	else if (!text || !*text)
+		text = "the receiver closed the session";
+	snprintf(error, sizeof(error), "%s: %.*s", sender->peer,
+		 tool_text_length(text), text);
+	if (sender->at < sender->path_count) {
+		if (!sender->file.name)
+			send_begin_file(sender, sender->paths[sender->at]);
+		sender->file.bytes = sender->feed.offset;
+		sender->file.error = error;
+		sender->file.transport =
+			nopal_endpoint_transport(sender->endpoint);
+		progress_end(&sender->progress, &sender->file,
+			     send_now(sender));
+	} else {
+		progress_say(&sender->progress, "error: %s", error);
+	}
+	if (fix)
+		progress_say(&sender->progress, "  fix: %s", fix);
+}
+
+static bool send_ended_well(const struct sender *sender, int end)
+{
+	return sender->state == SEND_CLOSING &&
+	       (end == NOPAL_ENDED_WELL ||
+		(end == NOPAL_ABORTED && !sender->interrupted &&
+		 !transfer_plan_tells(sender->plan)));
+}
+
+bool send_end_stuck(struct sender *sender)
+{
+	struct nopal_session *session = sender->out.session;
+
+	if (!session || sender->state == SEND_OPENING)
+		return false;
+	if (live_judge_storms(&sender->judge, session)) {
+		nopal_session_abort(session, "control segments without end");
+		return true;
+	}
+	if (!live_judge_stands(&sender->judge))
+		return false;
+	live_judge_stuck(&sender->judge, session,
+			 "nothing was heard from the receiver");
+	nopal_session_abort(session, live_judge_keeps_none(&sender->judge)
+					     ? TRANSFER_STANDS
+					     : "nothing moves any more");
+	return true;
+}
+
+void send_end(struct sender *sender, const struct nopal_session *session,
+	      int end, const char *text)
+{
+	bool well = !sender->alone && send_ended_well(sender, end);
+
+	if (sender->alone)
+		send_broke(sender, NOPAL_UNREACHABLE, TRANSFER_ALONE);
+	else if (!well)
+		send_broke(sender, end, text);
+	if (sender->interrupted)
+		return;
+	if (sender->feed.no_room)
+		end = NOPAL_RESOURCE;
+	else if (well)
+		end = NOPAL_ENDED_WELL;
+	live_judge_end(&sender->judge, session, end);
+	if (live_judge_is_broken(&sender->judge, &sender->progress) &&
+	    sender->exit == TOOL_GOOD)
+		sender->exit = TOOL_FAILED;
+}
