@@ -201,20 +201,29 @@ static void compose_multiplicity(const struct nopal_composition *composition,
 	}
 }
 
-/* Roles that a layer's place gives it. */
+/* Roles that a layer's place gives it, by what is below: for others, and for the
+ * uppermost. */
 static const char *compose_stands_on(const struct nopal_config *config,
 				     size_t index)
 {
+	static const char *const roles[][2] = {
+		{ "network", "application|network" },
+		{ "layer_below|destinations",
+		  "application|layer_below|destinations" },
+		{ "layer_below|flow", "application|layer_below|flow" },
+		{ "layer_below", "application|layer_below" },
+	};
 	const struct nopal_config_layer *layer = &config->layers[index];
+	size_t below = 3;
 
 	if (index + 1 == config->layer_count)
-		return "network";
-	if (layer[1].multiplicity == NOPAL_PER_DESTINATION)
-		return "layer_below|destinations";
-	if (layer[1].multiplicity == NOPAL_SHARED_LAYER ||
-	    layer->multiplicity == NOPAL_PER_STREAM)
-		return "layer_below|flow";
-	return "layer_below";
+		below = 0;
+	else if (layer[1].multiplicity == NOPAL_PER_DESTINATION)
+		below = 1;
+	else if (layer[1].multiplicity == NOPAL_SHARED_LAYER ||
+		 layer->multiplicity == NOPAL_PER_STREAM)
+		below = 2;
+	return roles[below][index == 0];
 }
 
 static void compose_layer(struct nopal_composed_layer *layer,

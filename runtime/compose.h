@@ -100,6 +100,10 @@ struct nopal_promise_walk {
 		      size_t member, const struct nopal_promise *row);
 	void *context; /* of visit */
 	struct nopal_service service;
+	/* Of a layer above destinations: what is meant is for one of them alone; or
+	 * leaves by a channel, beside the session that each of them has. */
+	bool for_one, casts;
+	struct nopal_service session;
 };
 /* Fills `service` with that of the layer `until`. */
 void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until);

@@ -173,19 +173,36 @@ static bool order_earlier(const struct order_event *order, size_t i, size_t j)
 	       (names == 0 && order->all[i].binding < order->all[j].binding);
 }
 
+static bool order_waits(const struct order_event *order, size_t index)
+{
+	if (order->placed[index])
+		return true;
+	for (size_t i = 0; i < order->count; i++)
+		if (!order->placed[i] && order->edge[i * order->count + index])
+			return true;
+	return false;
+}
+
+/* An author sees the order of the table: no seed turns it around. */
+static bool order_follows_own(const struct order_event *order, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (order->all[i].member == order->all[index].member &&
+		    !order_waits(order, i))
+			return true;
+	return false;
+}
+
 /* Those that still wait for nobody, the earliest of them; count: none is. */
 static size_t order_next(const struct order_event *order, bool forced)
 {
 	size_t best = order->count;
 
 	for (size_t i = 0; i < order->count; i++) {
-		bool waits = false;
+		bool waits = order->placed[i] ||
+			     (!forced && (order_waits(order, i) ||
+					  order_follows_own(order, i)));
 
-		if (order->placed[i])
-			continue;
-		for (size_t j = 0; j < order->count && !forced; j++)
-			waits = waits || (!order->placed[j] &&
-					  order->edge[j * order->count + i]);
 		if (!waits &&
 		    (best == order->count || order_earlier(order, i, best)))
 			best = i;

@@ -44,6 +44,33 @@ static bool promise_answered(const struct nopal_composed_layer *layer,
 	return false;
 }
 
+/* What is for one destination alone has no part in what a group's layer does with the
+ * messages that are for all: their numbers, their repair, and who gets them. */
+static bool promise_of_all(const struct nopal_promise *row)
+{
+	switch (row->quality) {
+	case NOPAL_RECEIVERS:
+		return true;
+	case NOPAL_DELIVERY:
+	case NOPAL_ORDER:
+	case NOPAL_DUPLICATES:
+	case NOPAL_OUTCOME:
+		return row->act == NOPAL_GIVES;
+	case NOPAL_INTEGRITY:
+	case NOPAL_LATENESS:
+	case NOPAL_PACE:
+	case NOPAL_BUFFER:
+	case NOPAL_DEATH:
+	case NOPAL_OPENING:
+	case NOPAL_MESSAGE_SIZE:
+	case NOPAL_LABELS:
+	case NOPAL_PROGRESS:
+	case NOPAL_QUALITIES:
+		break;
+	}
+	return false;
+}
+
 static bool promise_acts(const struct nopal_promise_walk *walk,
 			 const struct nopal_composed_layer *layer,
 			 const struct nopal_member *member,
@@ -51,6 +78,8 @@ static bool promise_acts(const struct nopal_promise_walk *walk,
 {
 	const struct nopal_service *service = &walk->service;
 
+	if (walk->for_one && promise_of_all(row))
+		return false;
 	if (row->of && !walk->any_names &&
 	    !nopal__words_meet(row->of, walk->names, '|'))
 		return false;
@@ -80,16 +109,20 @@ static void promise_set(struct nopal_guarantee *one, unsigned value, int part,
 	one->row = row;
 }
 
-/* Nothing has been missed only where all arrives. */
+/* Nothing has been missed only where all arrives, at every one. */
 static void promise_follow(struct nopal_service *service)
 {
 	const struct nopal_guarantee *delivery =
 		&service->quality[NOPAL_DELIVERY];
+	const struct nopal_guarantee *receivers =
+		&service->quality[NOPAL_RECEIVERS];
+	const struct nopal_guarantee *why =
+		delivery->value != NOPAL_ALL ? delivery : receivers;
 	struct nopal_guarantee *order = &service->quality[NOPAL_ORDER];
 
-	if (delivery->value != NOPAL_ALL)
+	if (delivery->value != NOPAL_ALL || receivers->value != NOPAL_EVERY)
 		promise_set(order, order->value & ~(unsigned)NOPAL_GAPLESS,
-			    delivery->part, delivery->row);
+			    why->part, why->row);
 }
 
 static void promise_row(struct nopal_promise_walk *walk, size_t layer,
@@ -127,6 +160,23 @@ static void promise_stage(struct nopal_promise_walk *walk, size_t layer,
 	promise_follow(&walk->service);
 }
 
+/* Who does not hear a channel gets all by its own session, which no repair of the
+ * channel makes better. */
+static void promise_bound_by_session(struct nopal_promise_walk *walk)
+{
+	static const enum nopal_quality bound[] = { NOPAL_DELIVERY,
+						    NOPAL_OUTCOME };
+
+	for (size_t i = 0; i < sizeof(bound) / sizeof(*bound); i++) {
+		struct nopal_guarantee *one = &walk->service.quality[bound[i]];
+		const struct nopal_guarantee *by =
+			&walk->session.quality[bound[i]];
+
+		promise_set(one, one->value & by->value, by->part, by->row);
+	}
+	promise_follow(&walk->service);
+}
+
 static void promise_stages(struct nopal_promise_walk *walk, size_t layer,
 			   unsigned from, unsigned end)
 {
@@ -136,6 +186,8 @@ static void promise_stages(struct nopal_promise_walk *walk, size_t layer,
 		promise_stage(walk, layer, at, NOPAL_REQUIRES);
 		promise_stage(walk, layer, at, NOPAL_GIVES);
 		promise_stage(walk, layer, at, NOPAL_LOWERS);
+		if (walk->casts && at == NOPAL_RECOVERY)
+			promise_bound_by_session(walk);
 	}
 }
 
@@ -156,6 +208,7 @@ static void promise_channel(struct nopal_promise_walk *walk)
 		.names = walk->names,
 	};
 
+	walk->session = walk->service;
 	promise_begin(&raw.service);
 	promise_stages(&raw, walk->composition->layer_count - 1,
 		       NOPAL_SEAL_STAGE, NOPAL_SEAL_STAGE + 1);
@@ -175,9 +228,14 @@ static void promise_layer(struct nopal_promise_walk *walk, size_t layer)
 	const struct nopal_composed_layer *composed =
 		&walk->composition->layers[layer];
 
-	if (layer + 1 < walk->composition->layer_count &&
-	    composed[1].multiplicity == NOPAL_PER_DESTINATION &&
-	    promise_answered(composed, "channel"))
+	bool to_many = layer + 1 < walk->composition->layer_count &&
+		       composed[1].multiplicity == NOPAL_PER_DESTINATION;
+
+	walk->for_one =
+		to_many && nopal__words_meet("destination", walk->names, '|');
+	walk->casts = to_many && !walk->for_one &&
+		      promise_answered(composed, "channel");
+	if (walk->casts)
 		promise_channel(walk);
 	for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
 		walk->service.quality[i].below = walk->service.quality[i].value;

@@ -252,6 +252,8 @@ static const char *relations_place(const char *role)
 		return "put it into a layer that is not the lowest";
 	if (strcmp(role, "network") == 0)
 		return "move it into the lowest layer";
+	if (strcmp(role, "application") == 0)
+		return "move it into the uppermost layer";
 	return "nothing known provides it: is a `plugin` missing?";
 }
 

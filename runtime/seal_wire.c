@@ -333,7 +333,8 @@ static void serials_make(struct nopal_plan *plan)
 
 /* ------------------------------------------------------- foreign formats */
 
-static const char *writer_of(const struct nopal_plan *plan, uint8_t slot)
+static const struct nopal_part *writer_of(const struct nopal_plan *plan,
+					  uint8_t slot)
 {
 	for (uint32_t p = 0; p < plan->part_count; p++) {
 		const struct nopal_part *part = &plan->parts[p];
@@ -345,9 +346,18 @@ static const char *writer_of(const struct nopal_plan *plan, uint8_t slot)
 			    (attribute[i].access == NOPAL_WRITE ||
 			     attribute[i].access == NOPAL_PROPERTY ||
 			     is_packet_number(&attribute[i])))
-				return part->microprotocol->name;
+				return part;
 	}
 	return NULL;
+}
+
+/* A foreign header has one place for each of its fields, which is the lowest
+ * layer's. */
+static bool is_of_lowest(const struct nopal_plan *plan,
+			 const struct nopal_part *part)
+{
+	return part &&
+	       part->index >= plan->layers[plan->layer_count - 1].first_part;
 }
 
 static bool carries(const struct nopal_format *format, const char *name)
@@ -380,7 +390,9 @@ static void foreign_kinds(struct nopal_plan *plan,
 	for (unsigned code = NOPAL_KIND_CONNECT; code < NOPAL_KIND_ROOM;
 	     code++) {
 		struct nopal_kind_plan *kind = &plan->kinds[code];
-		unsigned place = kind->part ? kind_in_format(plan, kind) : 0;
+		unsigned place = is_of_lowest(plan, kind->part)
+					 ? kind_in_format(plan, kind)
+					 : 0;
 
 		if (place) {
 			kind->formatted = (uint8_t)(1 + place);
@@ -413,18 +425,22 @@ static void foreign_fields(struct nopal_plan *plan, unsigned code,
 
 	for (unsigned i = 0; i < header->count; i++) {
 		uint8_t slot = header->fields[i].slot;
+		const struct nopal_part *writer = writer_of(plan, slot);
 
 		/* Layers above send data alone, or were refused by now. */
 		if (is_kind_above(plan, slot))
 			continue;
-		if (!carries(plan->format->microprotocol->format,
+		if (!is_of_lowest(plan, writer) ||
+		    !carries(plan->format->microprotocol->format,
 			     plan->slot_name[slot]))
 			nopal_problems_add(
 				problems, plan->name, 0,
 				"leave one of them out",
 				"%s puts the attribute %s on the wire, which "
 				"%s does not carry",
-				writer_of(plan, slot), plan->slot_name[slot],
+				writer ? writer->microprotocol->name
+				       : "a layer above",
+				plan->slot_name[slot],
 				plan->format->microprotocol->name);
 	}
 	*header = (struct nopal_header){ 0 };
@@ -514,10 +530,14 @@ int nopal__seal_fields(struct nopal_plan *plan)
 		people_field(plan, "its own header",
 			     plan->format->microprotocol->name,
 			     plan->format->microprotocol->format->bytes);
-	for (unsigned i = 0; i < header->count; i++)
-		people_field(plan, plan->slot_name[header->fields[i].slot],
-			     writer_of(plan, header->fields[i].slot),
+	for (unsigned i = 0; i < header->count; i++) {
+		uint8_t slot = header->fields[i].slot;
+		const struct nopal_part *writer = writer_of(plan, slot);
+
+		people_field(plan, plan->slot_name[slot],
+			     writer ? writer->microprotocol->name : NULL,
 			     header->fields[i].bytes);
+	}
 	if (plan->trailer_bytes)
 		people_field(plan, "trailer", plan->seal->microprotocol->name,
 			     plan->trailer_bytes);

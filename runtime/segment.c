@@ -401,7 +401,10 @@ bool nopal_segment_resend(struct nopal_session *session,
 void nopal_segment_abandon(struct nopal_session *session,
 			   struct nopal_segment *segment)
 {
-	if (segment->done)
+	if (!segment->departures) /* the layer below will never have it */
+		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
+	/* What only the layer below still waits for, its own has no more to do with. */
+	if (segment->done || segment->waiting[NOPAL_FINISH] == NOPAL_HOLD_BELOW)
 		return;
 	nopal_segment_settle(session, segment);
 	segment->wanted = false;

@@ -464,8 +464,18 @@ void nopal_session_closed(struct nopal_session *session)
 				   "closed in good order");
 		return;
 	}
-	core->life = NOPAL_LIFE_ENDED;
+	if (core->peer_closed)
+		core->life = NOPAL_LIFE_ENDED;
 	nopal__session_close(core->below);
+}
+
+/* Where the connection is in a layer below, this one has closed, and took what the
+ * peer sent meanwhile: now there is no more. */
+static void closed_on_both_sides(struct nopal_core *core)
+{
+	if (core->life == NOPAL_LIFE_CLOSING && nopal__under(core) &&
+	    !core->layer->connection)
+		core->life = NOPAL_LIFE_ENDED;
 }
 
 void nopal_session_peer_closed(struct nopal_session *session)
@@ -476,6 +486,7 @@ void nopal_session_peer_closed(struct nopal_session *session)
 		return;
 	core->peer_closed = true;
 	nopal_raise_PEER_CLOSED(session, session);
+	closed_on_both_sides(core);
 	if (nopal__over(core))
 		nopal_session_peer_closed(&core->above->session);
 	else if (!core->is_flow && core->callbacks &&

@@ -21,7 +21,8 @@ struct spelling {
 };
 
 /* What a layer's place gives, and no microprotocol provides. */
-static const char spelling_places[] = "network|layer_below|flow|destinations";
+static const char spelling_places[] =
+	"application|network|layer_below|flow|destinations";
 
 static bool spelling_is_known(const char *word)
 {

@@ -319,6 +319,8 @@ const struct nopal_microprotocol nopal_coalesce = {
 					     "apart by their numbers" },
 			{ 0 } },
 	.promises = NOPAL_PROMISES(
+		{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+		  .because = "a message is no longer than a segment" },
 		{ NOPAL_LABELS, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
 		  .because = "messages share a segment, and so the attributes "
 			     "of the first of them" }),

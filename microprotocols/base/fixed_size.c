@@ -121,6 +121,9 @@ const struct nopal_microprotocol nopal_fixed_size = {
 	.summary = "one segment for each message",
 	.provides = (const struct nopal_role[]){ { "message_segments", true },
 						 { 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+		  .because = "a message is no longer than a segment" }),
 	.parameters_size = sizeof(struct fixed_size_parameters),
 	.parameters = fixed_size_table,
 	.attributes =

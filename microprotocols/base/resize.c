@@ -449,10 +449,19 @@ const struct nopal_microprotocol nopal_resize = {
 			{ "message_numbers|segment_numbers",
 			  "numbers say which segments belong to one message" },
 			{ 0 } },
-	.promises =
-		NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY,
-				 NOPAL_GIVES, NOPAL_ANY_SIZE,
-				 .because = "messages are cut into segments" }),
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_MESSAGE_SIZE, NOPAL_OPENING_STAGE, NOPAL_REQUIRES,
+		  NOPAL_ANY_SIZE, .with = "fan_out",
+		  .because = "a message for one alone is cut by the layer "
+			     "below" },
+		{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  .with = "fan_out", .without = "channel_repair",
+		  .bound = "reassembly_timeout",
+		  .because = "a message that stays incomplete for so long is "
+			     "dropped" },
+		{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_GIVES,
+		  NOPAL_ANY_SIZE,
+		  .because = "messages are cut into segments" }),
 	.parameters_size = sizeof(struct resize_parameters),
 	.parameters = resize_table,
 	.attributes =

@@ -162,6 +162,15 @@ const struct nopal_microprotocol nopal_stream_end = {
 				     "stream "
 				     "has none" },
 			{ 0 } },
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_REQUIRES,
+		  NOPAL_PROVEN,
+		  .because = "where the flow has no handshake it is gone with "
+			     "the last stream, and who waits for an ack is "
+			     "left alone" },
+		{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
+		  .because = "where the word that a stream is at its end gets "
+			     "lost, its peer waits for ever" }),
 	.kinds =
 		(const struct nopal_kind[]){
 			[STREAM_END_END] = { "end", NOPAL_KIND_CARRIED,

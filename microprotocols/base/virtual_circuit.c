@@ -9,7 +9,8 @@
  *            Both directions close, each is acknowledged.  Two that open towards
  *            each other meet (Gu and Grossman, UDTv4, section 3.3): CTP has no such
  *            opening.
- * Needs:     nothing.
+ * Needs:     network (the lowest layer's place: a listener meets who opens where
+ *            datagrams arrive).
  * Provides:  connection (exclusive).
  * Excludes:  nothing.
  * Handles:   OPEN_SESSION, SEGMENT_FROM_NET, CLOSE_SESSION.
@@ -521,6 +522,11 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 	.provides =
 		(const struct nopal_role[]){ { "connection", true }, { 0 } },
 	.standard = "connection",
+	.needs =
+		(const struct nopal_relation[]){
+			{ "network",
+			  "a listener meets who opens where datagrams arrive" },
+			{ 0 } },
 	.promises = NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE,
 				     NOPAL_GIVES, NOPAL_PROVEN,
 				     .because = "a cookie has come back from "

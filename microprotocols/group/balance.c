@@ -388,7 +388,11 @@ const struct nopal_microprotocol nopal_balance = {
 		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
 		  .bound = "copies",
 		  .because =
-			  "a message goes to the least loaded destinations" }),
+			  "a message goes to the least loaded destinations" },
+		{ NOPAL_DUPLICATES, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
+		  .because = "a copy that is taken for lost is sent again, and "
+			     "both may arrive" }),
 	.parameters_size = sizeof(struct balance_parameters),
 	.parameters = balance_table,
 	.attributes =

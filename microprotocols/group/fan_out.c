@@ -11,7 +11,8 @@
  *            application removes, nobody waits for.
  *            One that is far behind does not hold up the others: it leaves the
  *            group, or misses what it is too slow for.
- * Needs:     destinations.
+ * Needs:     destinations, application (the uppermost layer's place: a layer above
+ *            would not tell apart who answers).
  * Provides:  fan_out (exclusive).
  * Excludes:  nothing.
  * Handles:   SEND_SEGMENT, COPIES_LEAVE, COPY_DONE.
@@ -260,6 +261,9 @@ const struct nopal_microprotocol nopal_fan_out = {
 		(const struct nopal_relation[]){
 			{ .role = "destinations",
 			  .because = "it counts those that have a message" },
+			{ .role = "application",
+			  .because = "who answers is told apart here alone, "
+				     "and not in a layer above" },
 			{ 0 } },
 	.promises = NOPAL_PROMISES(
 		{ NOPAL_PROGRESS, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,

@@ -8,7 +8,7 @@
  *            joins, asks and answers, and by that it gets everything until it has
  *            been seen to hear the channel.  So a network without multicast, or
  *            one that has it in parts, costs copies and nothing else.
- * Needs:     destinations, fan_out, message_segments.
+ * Needs:     destinations, fan_out, message_segments, channel_repair.
  * Provides:  channel (exclusive).
  * Excludes:  whole_messages, destination_choice.
  * Handles:   DESTINATION_OPENED, SEND_SEGMENT, SEGMENT_FROM_NET.
@@ -259,6 +259,7 @@ static const struct nopal_relation multicast_needs[] = {
 	{ "destinations", "they join by sessions of their own" },
 	{ "fan_out", "somebody must count those that have a message" },
 	{ "message_segments", "a message must fit the datagrams of all" },
+	{ "channel_repair", "nobody else hears what came by the channel" },
 	{ 0 },
 };
 

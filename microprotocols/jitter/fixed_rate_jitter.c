@@ -12,7 +12,8 @@
  *            waits is bounded; a sender that paused gets a new schedule, behind
  *            what waits in the old one; what was overtaken is no sign of a pause;
  *            when the peer closes, what waits goes at once.
- * Needs:     message_numbers.
+ * Needs:     message_numbers, application (the uppermost layer's place: what another
+ *            layer sends again has lost its place in time).
  * Provides:  jitter (exclusive).
  * Excludes:  nothing.
  * Handles:   MSG_FROM_NET, PEER_CLOSED.
@@ -234,6 +235,8 @@ const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.needs =
 		(const struct nopal_relation[]){
 			{ "message_numbers", "numbers are places in time" },
+			{ "application",
+			  "what another layer sends again has lost its place" },
 			{ 0 } },
 	.promises = NOPAL_PROMISES(
 		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,

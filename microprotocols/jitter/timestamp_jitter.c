@@ -13,7 +13,8 @@
  *            (a timestamp of 32 bits in units of the medium).
  * Differs:   what waits is bounded; a sender whose clock jumped gets a new
  *            schedule; when the peer closes, what waits goes at once.
- * Needs:     nothing.
+ * Needs:     application (the uppermost layer's place: what another layer sends again
+ *            has lost its place in time).
  * Provides:  jitter (exclusive).
  * Excludes:  coalesce (a segment has the timestamp of its first message only).
  * Handles:   MSG_FROM_USER, MSG_FROM_NET, PEER_CLOSED.
@@ -292,6 +293,11 @@ const struct nopal_microprotocol nopal_timestamp_jitter = {
 	.family = "jitter",
 	.summary = "deliver messages with the intervals of their timestamps",
 	.provides = (const struct nopal_role[]){ { "jitter", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "application",
+			  "what another layer sends again has lost its place" },
+			{ 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
 			{ "coalesce", "a segment has the timestamp of its "

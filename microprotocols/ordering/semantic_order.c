@@ -20,7 +20,8 @@
  * Differs:   names at most four predecessors; refuses a label that is in use
  *            (EEXIST), and predecessors that would wait for the message itself
  *            (ELOOP); every wait is bounded, and ends when the peer closes.
- * Needs:     nothing.
+ * Needs:     application (the uppermost layer's place: below, several segments have
+ *            the label of one message).
  * Provides:  partial_order (exclusive).
  * Excludes:  order (it relates all messages already); coalesce (a segment has
  *            the labels of its first message only).
@@ -504,6 +505,12 @@ const struct nopal_microprotocol nopal_semantic_order = {
 	.summary = "deliver a message after those that it says it follows",
 	.provides =
 		(const struct nopal_role[]){ { "partial_order", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "application",
+			  "several segments of an upper layer have the label "
+			  "of one message" },
+			{ 0 } },
 	.excludes = semantic_order_excludes,
 	.promises = NOPAL_PROMISES(
 		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AFTER_NAMED,

@@ -24,7 +24,7 @@
  *            manner of MPI.
  * Differs:   is a microprotocol, so that it goes with any order or none; one
  *            session is one source, so that a receive names no sender.
- * Needs:     nothing.
+ * Needs:     application (the uppermost layer's place: nobody else posts receives).
  * Provides:  tag_matching (exclusive).
  * Excludes:  coalesce (a segment has the tag of its first message only);
  *            partial_order (it waits for deliveries, which wait for receives);
@@ -463,6 +463,10 @@ const struct nopal_microprotocol nopal_tag_matching = {
 	.summary = "deliver the messages that the application asks for, by tag",
 	.provides =
 		(const struct nopal_role[]){ { "tag_matching", true }, { 0 } },
+	.needs =
+		(const struct nopal_relation[]){
+			{ "application", "nobody else posts receives" },
+			{ 0 } },
 	.excludes = tag_matching_excludes,
 	.promises = NOPAL_PROMISES(
 		{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_BY_TAG,

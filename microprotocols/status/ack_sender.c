@@ -79,6 +79,8 @@ static int64_t ack_sender_wait(struct nopal_session *session,
 	const struct positive_ack_parameters *set = nopal_parameters(part);
 	int64_t wait_ns = nopal_shared(session, part, POSITIVE_ACK_TIMEOUT);
 
+	if (wait_ns > set->timeout_max_ns)
+		return set->timeout_max_ns;
 	return wait_ns > set->timeout_min_ns ? wait_ns : set->timeout_min_ns;
 }
 

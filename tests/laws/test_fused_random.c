@@ -14,15 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "composition.h"
 #include "pair.h"
-#include "random_config.h"
 #include "suite.h"
 #include "workshop.h"
 
-enum { CONFIGS = 12, SEEDS = 2, INSTANTS = 15000, MOST_DRAWS = 100000 };
+enum { CONFIGS = 12, SEEDS = 2, INSTANTS = 15000 };
 
 struct tally {
-	uint64_t seed, drawn, refused, sessions, events, deliveries;
+	struct kit kit;
+	struct composition_tally configs;
+	uint64_t seed, sessions, events, deliveries;
 	unsigned different;
 };
 
@@ -68,20 +70,13 @@ static void compare_all(struct tally *tally, const char *file)
 	nopal_plan_unref(plans[1]);
 }
 
-/* Draws until one is accepted, every third in two layers. */
-static void next_accepted(struct tally *tally, const char *file, int layers)
+static void draw_config(struct tally *tally, const char *file, int layers)
 {
-	struct nopal_plan *plan = NULL;
+	char *text = composition_draw(&tally->kit, ++tally->seed, layers,
+				      &tally->configs);
 
-	for (; !plan; tally->refused += !plan) {
-		char *text = random_config(++tally->seed, layers);
-
-		assert_true(++tally->drawn < MOST_DRAWS);
-		workshop_write(file, text);
-		free(text);
-		plan = workshop_plan(file, NULL);
-	}
-	nopal_plan_unref(plan);
+	workshop_write(file, text);
+	free(text);
 }
 
 static unsigned long asked(const char *variable, unsigned long otherwise)
@@ -93,24 +88,26 @@ static unsigned long asked(const char *variable, unsigned long otherwise)
 
 static void test_units_of_random_configs(void **state)
 {
-	struct tally tally = { .seed = asked("NOPAL_RANDOM_SEED", 0) };
+	static struct tally tally;
 	unsigned long count = asked("NOPAL_RANDOM_CONFIGS", CONFIGS);
 
 	(void)state;
+	tally.seed = asked("NOPAL_RANDOM_SEED", 0);
+	kit_take_stock(&tally.kit, false);
 	workshop_open();
 	for (unsigned long i = 0; i < count; i++) {
 		char file[32];
 
 		snprintf(file, sizeof(file), "random%lu.conf", i);
-		next_accepted(&tally, file, i % 3 == 2 ? 2 : 1);
+		draw_config(&tally, file,
+			    i % 3 == 2 ? COMPOSITION_TWO : COMPOSITION_ONE);
 		workshop_fuse(file, (const char *[]){ "flag", "-O1", NULL });
 		compare_all(&tally, file);
 	}
 	workshop_close();
-	printf("%lu configs, %llu refused on the way, %llu sessions compared, "
+	printf("%lu configs, %llu sessions compared, "
 	       "%llu events, %llu deliveries, %u differ\n",
-	       count, (unsigned long long)tally.refused,
-	       (unsigned long long)tally.sessions,
+	       count, (unsigned long long)tally.sessions,
 	       (unsigned long long)tally.events,
 	       (unsigned long long)tally.deliveries, tally.different);
 	assert_true(tally.deliveries > tally.sessions);

@@ -29,13 +29,13 @@ static const struct {
 
 static uint64_t deliveries(const char *config, const char *link, uint64_t order)
 {
-	struct oracle oracle;
+	static struct oracle oracle;
 	const struct oracle_run run = {
 		.config = config,
-		.link = link,
+		.weather = link,
 		.seed = 7,
 		.messages = MESSAGES,
-		.patience_ns = 300 * NOPAL_SECOND,
+		.strict = true,
 	};
 
 	nopal__order_seed = order;
@@ -43,8 +43,8 @@ static uint64_t deliveries(const char *config, const char *link, uint64_t order)
 		fail_msg("%s, order %llu: %s", config,
 			 (unsigned long long)order, oracle.violation);
 	nopal__order_seed = 0;
-	assert_true(oracle.receiver.delivered > 0);
-	return oracle.receiver.hash;
+	assert_true(oracle.side[1].delivered > 0);
+	return oracle.side[1].hash;
 }
 
 static void test_undeclared_orders_do_not_matter(void **state)

@@ -40,29 +40,29 @@ enum {
 	TEXT = 16384,
 	UNHEARD_MOST = 50 /* one in so many */
 };
-#define SPREAD_NS   (2 * NOPAL_SECOND)
-#define CALM_NS	    (3 * NOPAL_SECOND)
-#define PATIENCE_NS (90 * NOPAL_SECOND)
+#define SPREAD_NS (2 * NOPAL_SECOND)
+#define CALM	  "; 3s: delay 20ms"
 
 static const struct network {
-	const char *name, *link, *damaging; /* where damage is seen */
+	const char *name, *weather, *damaging; /* where damage is seen */
 } networks[] = {
-	{ "storm", "delay 20ms 15ms loss 20% duplicate 15% reorder 20%",
-	  "delay 20ms 15ms loss 20% duplicate 15% corrupt 5% reorder 20%" },
+	{ "storm", "delay 20ms 15ms loss 20% duplicate 15% reorder 20%" CALM,
+	  "delay 20ms 15ms loss 20% duplicate 15% corrupt 5% reorder "
+	  "20%" CALM },
 	{ "narrow",
 	  "rate 2mbit delay 15ms limit 20 loss gemodel 3% 50% duplicate 5% "
-	  "reorder 10%",
+	  "reorder 10%" CALM,
 	  "rate 2mbit delay 15ms limit 20 loss gemodel 3% 50% duplicate 5% "
-	  "corrupt 2% reorder 10%" },
+	  "corrupt 2% reorder 10%" CALM },
 	{ "one way",
 	  "fwd: delay 10ms loss 5% duplicate 5% reorder 10% rev: delay 60ms "
-	  "20ms loss 30% duplicate 20%",
+	  "20ms loss 30% duplicate 20%" CALM,
 	  "fwd: delay 10ms loss 5% duplicate 5% corrupt 10% reorder 10% rev: "
-	  "delay 60ms 20ms loss 30% duplicate 20%" },
+	  "delay 60ms 20ms loss 30% duplicate 20%" CALM },
 	{ "outage",
-	  "delay 10ms loss 3% duplicate 3% reorder 10% down 300ms 1500ms",
+	  "delay 10ms loss 3% duplicate 3% reorder 10% down 300ms 1500ms" CALM,
 	  "delay 10ms loss 3% duplicate 3% corrupt 3% reorder 10% down 300ms "
-	  "1500ms" },
+	  "1500ms" CALM },
 };
 enum { NETWORKS = sizeof(networks) / sizeof(networks[0]) };
 
@@ -120,8 +120,8 @@ static void run_once(struct tally *tally, struct oracle *oracle,
 	tally->events += oracle->events;
 	tally->told += oracle->told;
 	tally->unheard += oracle->unheard;
-	tally->deliveries +=
-		oracle->sender.delivered + oracle->receiver.delivered;
+	for (unsigned i = 0; i < oracle->sides; i++)
+		tally->deliveries += oracle->side[i].delivered;
 }
 
 /* One in so many is run once more: it must be the same to the last event. */
@@ -164,7 +164,7 @@ static bool breaks(const struct oracle_run *of, const char *config)
 
 	run.config = config;
 	if (!is_good(config) ||
-	    (strstr(of->link, "corrupt") && !provides(config, "integrity")))
+	    (strstr(of->weather, "corrupt") && !provides(config, "integrity")))
 		return false;
 	run_once(&tally, &oracle, &run);
 	return oracle.violation[0] != '\0';
@@ -206,7 +206,7 @@ static void say(const struct oracle_run *of, const struct network *network,
 	       "NOPAL_PAIRWISE_NETWORK=\"%s\" NOPAL_PAIRWISE_FIRST=%llu "
 	       "NOPAL_PAIRWISE_SEEDS=1, with FILE:\n%s"
 	       "  fewer lines that break a promise, too:\n%s",
-	       violation, network->name, of->link, network->name,
+	       violation, network->name, of->weather, network->name,
 	       (unsigned long long)of->seed, of->config, less);
 	fflush(stdout);
 	free(less);
@@ -239,11 +239,9 @@ static void run_seeds(struct tally *tally, struct oracle_run *of,
 static void run_config(struct tally *tally, const char *text)
 {
 	const char *only = getenv("NOPAL_PAIRWISE_NETWORK");
-	const char *watched = strstr(text, "an_oracle") ? "" : "an_oracle {}\n";
-	char *config = NULL;
+	char *config = oracle_watched(text);
 	bool damage;
 
-	assert_true(asprintf(&config, "%s\n%s", text, watched) > 0);
 	oracle_register();
 	assert_true(is_good(config));
 	damage = provides(config, "integrity");
@@ -253,14 +251,12 @@ static void run_config(struct tally *tally, const char *text)
 	for (size_t n = 0; n < NETWORKS; n++) {
 		struct oracle_run of = {
 			.config = config,
-			.link = damage ? networks[n].damaging
-				       : networks[n].link,
-			.calm_link = "delay 20ms",
-			.calm_ns = CALM_NS,
+			.weather = damage ? networks[n].damaging
+					  : networks[n].weather,
 			.messages = MESSAGES,
 			.answers = ANSWERS,
 			.spread_ns = SPREAD_NS,
-			.patience_ns = PATIENCE_NS,
+			.strict = true,
 		};
 
 		if (only && strcmp(only, networks[n].name) != 0)

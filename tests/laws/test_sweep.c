@@ -15,24 +15,28 @@
 #include "oracle.h"
 #include "suite.h"
 
-enum { SEEDS = 20, MESSAGES = 60 };
+enum { SEEDS = 20, MESSAGES = 60, PAIRS = 3 };
 
 static unsigned sweep(const char *config, const struct suite_network *network,
 		      uint64_t *sessions, uint64_t *events)
 {
 	unsigned violations = 0;
+	char weather[WEATHER_TEXT];
 
+	snprintf(weather, sizeof(weather),
+		 network->calm_link ? "%s; %lldms: %s" : "%s", network->link,
+		 (long long)(network->calm_ns / NOPAL_MILLISECOND),
+		 network->calm_link);
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		const struct oracle_run run = {
 			.config = config,
-			.link = network->link,
-			.calm_link = network->calm_link,
-			.calm_ns = network->calm_ns,
+			.weather = weather,
+			.pairs = PAIRS,
 			.seed = seed,
 			.messages = MESSAGES,
-			.patience_ns = 600 * NOPAL_SECOND,
+			.strict = true,
 		};
-		struct oracle oracle;
+		static struct oracle oracle;
 
 		++*sessions;
 		if (!oracle_run(&oracle, &run)) {

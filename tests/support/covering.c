@@ -95,7 +95,7 @@ static void set_pair(struct covering *covering, size_t a, size_t b, int state)
 static void begin(struct covering *covering)
 {
 	memset(covering, 0, sizeof(*covering));
-	kit_take_stock(&covering->kit);
+	kit_take_stock(&covering->kit, true);
 	for (unsigned i = 0; i < covering->kit.count; i++)
 		add_items_of(covering, i);
 	covering->pair = calloc(covering->items, covering->items);
@@ -401,6 +401,7 @@ static void cover(struct covering *covering, size_t a, size_t b, bool parse)
 	struct selection_search search = { .refused = false };
 
 	making.selection.kit = &covering->kit;
+	making.selection.stands_on = "application|network";
 	put(&making, one);
 	put(&making, other);
 	if ((!one->absent && !other->absent &&

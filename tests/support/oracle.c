@@ -2,71 +2,31 @@
 #include "oracle.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "lines.h"
+#include "plan.h"
+
 enum {
-	SENDER_PORT = 1000,
-	RECEIVER_PORT = 2000,
-	WARM_UP = 8, /* draws until small seeds are far apart */
+	PORT = 1000,
+	STEPS_MOST = 200000, /* without any progress */
 };
-/* Of the calm, until sessions are closed where no handshake says when. */
-#define QUIET_NS (25 * NOPAL_SECOND)
+/* Without progress, until sessions are closed where no handshake says when; and until
+ * the run counts as stuck. */
+#define QUIET_NS    (25 * NOPAL_SECOND)
+#define PATIENCE_NS (200 * NOPAL_SECOND) /* where fates are not known */
+#define LOOK_NS	    (5 * NOPAL_SECOND)
+#define STILL_NS    (100000000 * NOPAL_SECOND)
+#define AFTER_NS    (100 * NOPAL_SECOND) /* what is left runs out */
 
-static const char *called(const struct oracle_side *side)
+static void moved(struct oracle *oracle)
 {
-	return side == &side->oracle->sender ? "sender" : "receiver";
+	oracle->moves++;
+	oracle->moved_ns = nopal_world_now(oracle->world);
 }
 
-/* ------------------------------------------------------------------ receiving */
-
-/* Before it, all has come that had to: without gaps where nobody gives anything
- * up, until the peer closes, as nothing will come then. */
-static void check_gaps(struct oracle *oracle, const struct oracle_side *side,
-		       int64_t index)
-{
-	const struct oracle_side *peer = side->peer;
-
-	if (!oracle->promises.gapless ||
-	    (peer->closing && !oracle->promises.reliable))
-		return;
-	if (oracle->promises.foreign && side->newest < 0)
-		return;
-	for (int64_t due = side->newest + 1; due < index; due++)
-		if (!side->seen[due] && !(peer->marks[due] & ORACLE_EXPENDABLE))
-			oracle_violated(oracle,
-					"message %lld delivered, %lld was due",
-					(long long)index, (long long)due);
-}
-
-/* Before it, the message has come that it names. */
-static void check_related(struct oracle *oracle, const struct oracle_side *side,
-			  int64_t index)
-{
-	int16_t after = side->peer->after[index];
-
-	if (oracle->promises.related && oracle->promises.reliable &&
-	    after >= 0 && !side->seen[after] &&
-	    !(side->peer->marks[after] & ORACLE_EXPENDABLE))
-		oracle_violated(oracle, "message %lld delivered before %d",
-				(long long)index, after);
-}
-
-static void check_order(struct oracle *oracle, struct oracle_side *side,
-			int64_t index)
-{
-	if (oracle->promises.once && side->seen[index])
-		oracle_violated(oracle, "message %lld delivered twice",
-				(long long)index);
-	if (side->peer->marks[index] & ORACLE_OUT_OF_BAND)
-		return;
-	if (oracle->promises.in_order && index <= side->newest)
-		oracle_violated(oracle, "message %lld delivered after %lld",
-				(long long)index, (long long)side->newest);
-	check_gaps(oracle, side, index);
-	check_related(oracle, side, index);
-	if (index > side->newest)
-		side->newest = index;
-}
+/* ------------------------------------------------------------------- callbacks */
 
 /* Where somebody matches tags, nothing is delivered that was not asked for. */
 static void ask_for_next(struct nopal_session *session)
@@ -74,31 +34,49 @@ static void ask_for_next(struct nopal_session *session)
 	nopal_receive_post(session, 0, 0, 0);
 }
 
+/* Who sent what arrived: in a group the message says so. */
+static struct oracle_side *speaker(struct oracle_side *side,
+				   const struct nopal_message *message)
+{
+	struct oracle *oracle = side->oracle;
+	uint64_t from;
+
+	for (unsigned i = 0; i < oracle->sides; i++)
+		if (!(oracle->group && side->opener) &&
+		    oracle_speaks_to(&oracle->side[i], side))
+			return &oracle->side[i];
+	from = nopal_message_property(message, oracle->property[7]);
+	for (unsigned i = oracle->openers; i < oracle->sides; i++)
+		if (oracle->side[i].destination == (int64_t)from)
+			return &oracle->side[i];
+	return NULL;
+}
+
 static void on_received(struct nopal_session *session,
 			struct nopal_message *message, void *user)
 {
-	struct oracle_side *side = user;
-	uint8_t bytes[ORACLE_LONGEST];
+	static uint8_t bytes[ORACLE_LONGEST + 1];
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
-	struct oracle *oracle;
-	int64_t index;
+	struct oracle_side *side = user, *from;
+	int index;
 
 	ask_for_next(session);
 	if (!side)
 		return;
-	oracle = side->oracle;
-	index = oracle_index_of(side->peer, bytes, length);
+	from = speaker(side, message);
+	index = from ? oracle_index_of(from, bytes, length) : -1;
 	side->delivered++;
+	moved(side->oracle);
 	if (side->ended)
-		oracle_violated(oracle, "delivered after the end");
+		oracle_violated(side->oracle, "delivered after the end");
 	if (index < 0) {
-		if (oracle->promises.intact)
-			oracle_violated(oracle,
-					"a message nobody sent was delivered");
+		oracle_violated(side->oracle,
+				"integrity: a message of %zu bytes was "
+				"delivered that nobody sent",
+				length);
 		return;
 	}
-	check_order(oracle, side, index);
-	side->seen[index] = 1;
+	oracle_heard(side, from, index, message);
 	side->hash =
 		side->hash * UINT64_C(1099511628211) + (uint64_t)index + length;
 }
@@ -107,18 +85,12 @@ static void on_sent(struct nopal_session *session, uint64_t cookie, int fate,
 		    void *user)
 {
 	struct oracle_side *side = user;
-	struct oracle *oracle = side->oracle;
 
 	(void)session;
-	side->fates++;
-	if (cookie >= side->pushed)
-		oracle_violated(oracle, "the fate of a message nobody sent");
-	else if (fate == NOPAL_ARRIVED && !side->peer->seen[cookie] &&
-		 oracle->promises.intact && oracle->promises.prompt)
-		oracle_violated(oracle,
-				"message %llu of the %s said to have arrived "
-				"did not",
-				(unsigned long long)cookie, called(side));
+	if (!side)
+		return;
+	moved(side->oracle);
+	oracle_fate(side, cookie, fate);
 }
 
 static void on_opened(struct nopal_session *session, void *user)
@@ -128,6 +100,7 @@ static void on_opened(struct nopal_session *session, void *user)
 	if (!side)
 		return;
 	side->session = session;
+	moved(side->oracle);
 	ask_for_next(session);
 	if (side->messages)
 		oracle_push(side);
@@ -138,44 +111,149 @@ static void on_writable(struct nopal_session *session, void *user)
 	struct oracle_side *side = user;
 
 	(void)session;
-	if (side->messages)
+	if (side && side->messages)
 		oracle_push(side);
+}
+
+/* A stream's id is the same at both ends. */
+static uint32_t stream_of(const struct nopal_session *session)
+{
+	const struct nopal_core *core = nopal__core(session);
+
+	while (core->below && !core->below->is_flow)
+		core = core->below;
+	return core->below ? core->stream : 0;
+}
+
+static struct oracle_side *accepted_side(struct oracle *oracle,
+					 const struct nopal_session *session)
+{
+	for (unsigned i = 0; i < oracle->openers; i++) {
+		const struct oracle_side *opener = &oracle->side[i];
+
+		if (opener->session &&
+		    stream_of(opener->session) == stream_of(session))
+			return &oracle->side[oracle->openers + i];
+	}
+	return oracle->openers == 1 ? &oracle->side[1] : NULL;
 }
 
 /* One that is asked for anew, by what was under way when the first one ended, is
  * nobody's. */
 static void *on_accepted(struct nopal_session *session, void *user)
 {
-	struct oracle *oracle = user;
+	struct oracle_side *side = user; /* of this host, the first one */
 
-	if (oracle->receiver.session || oracle->receiver.ended)
+	if (!side->oracle->group)
+		side = accepted_side(side->oracle, session);
+	if (!side || side->begun)
 		return NULL;
-	oracle->receiver.session = session;
-	return &oracle->receiver;
+	side->session = session;
+	side->begun = true;
+	return side;
 }
 
-/* A side that talks closes when it has said all. */
+/* A side that talks closes when it has said all; of a group, when the group has, for
+ * one that closes leaves it. */
 static void on_peer_closed(struct nopal_session *session, void *user)
 {
 	struct oracle_side *side = user;
 
-	if (!side || !side->messages)
+	if (!side || !side->messages) {
 		nopal_session_close(session);
+		return;
+	}
+	side->peer_closed = true;
+	oracle_push(side);
 }
 
-/* A checker is right to complain of what nobody promised. */
-static bool is_right(const struct oracle *oracle, const char *text)
+static void on_destination(struct nopal_session *session,
+			   const struct nopal_destination_info *info,
+			   void *user)
 {
-	return strncmp(text, "check_fifo", strlen("check_fifo")) == 0 &&
-	       !oracle->promises.in_order;
+	struct oracle_side *side = user;
+	struct oracle *oracle;
+
+	(void)session;
+	if (!side)
+		return;
+	oracle = side->oracle;
+	moved(oracle);
+	for (unsigned i = oracle->openers;
+	     side->opener && info->ended && i < oracle->sides; i++)
+		if (oracle->side[i].destination == (int64_t)info->id)
+			oracle->side[i].dropped = info->end != NOPAL_ENDED_WELL;
 }
 
-/* Without a handshake the first data introduces a session; where all of it was
- * lost and flow control lets no more go, nobody ever hears of it. */
-static bool is_unheard(const struct oracle *oracle)
+static unsigned layer_of(const struct nopal_plan *plan,
+			 const struct nopal_part *part)
 {
-	return oracle->run->answers && !oracle->promises.handshake &&
-	       !oracle->receiver.session && !oracle->receiver.ended;
+	unsigned layer = plan->layer_count - 1;
+
+	while (part->index < plan->layers[layer].first_part)
+		layer--;
+	return layer;
+}
+
+/* A checker is right to complain of what nobody promised where it stands, of any
+ * message. */
+static bool is_right(struct oracle *oracle, const char *text)
+{
+	struct nopal_service service;
+	bool promised = true;
+
+	if (strncmp(text, "check_holds", strlen("check_holds")) == 0)
+		return oracle->set;
+	if (strncmp(text, "check_fifo", strlen("check_fifo")) != 0)
+		return false;
+	for (uint32_t i = 0; i < oracle->plan->part_count; i++) {
+		const struct nopal_part *part = &oracle->plan->parts[i];
+
+		if (strcmp(part->microprotocol->name, "check_fifo") != 0)
+			continue;
+		nopal_plan_service(oracle->plan, layer_of(oracle->plan, part),
+				   oracle->run->plain
+					   ? NULL
+					   : "urgent|out_of_band|destination",
+				   &service);
+		promised &=
+			nopal_promises(&service, NOPAL_ORDER, NOPAL_FORWARD) &&
+			nopal_promises(&service, NOPAL_DUPLICATES,
+				       NOPAL_ONCE_A_SESSION);
+	}
+	return !promised;
+}
+
+/* Silence and attempts in vain may end a session where the network is cruel, or where
+ * a parameter says how soon; and its own limits, where these were set. */
+static bool may_break(const struct oracle *oracle, int end)
+{
+	if (oracle->run->strict)
+		return false;
+	if (end == NOPAL_RESOURCE)
+		return oracle->set;
+	return (oracle->set || oracle->cruel) &&
+	       (end == NOPAL_PEER_LOST || end == NOPAL_UNREACHABLE ||
+		end == NOPAL_GAVE_UP || end == NOPAL_UNDELIVERED);
+}
+
+/* It has told its peer, or could not; who ends because of that is no news. */
+static void note_break(struct oracle_side *side, int end, const char *text)
+{
+	struct oracle *oracle = side->oracle;
+	bool unheard = oracle->run->answers && !oracle->handshake;
+
+	for (unsigned i = oracle->openers; unheard && i < oracle->sides; i++)
+		unheard = !oracle->side[i].begun;
+	if (unheard)
+		return;
+	if (is_right(oracle, text))
+		oracle->told = true;
+	else if (oracle->broken || oracle->run->cut_ns ||
+		 may_break(oracle, end))
+		oracle->broken = true;
+	else
+		oracle_violated(oracle, "a session broke: %s", text);
 }
 
 static void on_ended(struct nopal_session *session, int end, const char *text,
@@ -185,19 +263,17 @@ static void on_ended(struct nopal_session *session, int end, const char *text,
 
 	if (!side)
 		return;
+	moved(side->oracle);
 	if (side->ended)
 		oracle_violated(side->oracle, "a session ended twice");
 	side->ended = true;
 	side->end = end;
+	side->end_ns = nopal_world_now(side->oracle->world);
 	side->session = NULL;
+	snprintf(side->end_text, sizeof(side->end_text), "%s", text);
 	side->counters = *nopal_session_counters(session);
-	if (end == NOPAL_ENDED_WELL || end == NOPAL_ABORTED ||
-	    is_unheard(side->oracle))
-		return;
-	if (is_right(side->oracle, text))
-		side->oracle->told = true;
-	else
-		oracle_violated(side->oracle, "a session broke: %s", text);
+	if (end != NOPAL_ENDED_WELL && end != NOPAL_ABORTED)
+		note_break(side, end, text);
 }
 
 static const struct nopal_callbacks callbacks = {
@@ -206,246 +282,408 @@ static const struct nopal_callbacks callbacks = {
 	.received = on_received,
 	.sent = on_sent,
 	.writable = on_writable,
+	.destination = on_destination,
 	.peer_closed = on_peer_closed,
 	.ended = on_ended,
 };
 
-/* ---------------------------------------------------------------------- a run */
+/* ------------------------------------------------------------------ the config */
 
-static bool may_wait(const struct nopal_plan *plan)
+char *oracle_watched(const char *config)
 {
-	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-		const struct nopal_hold *hold =
-			nopal_plan_part(plan, i)->microprotocol->holds;
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	bool watched = strstr(config, "an_oracle") != NULL;
+	bool layers = false;
 
-		for (; hold && hold->why; hold++)
-			if (hold->barrier == NOPAL_DELIVER)
-				return true;
+	while (*config) {
+		size_t line = strcspn(config, "\n");
+		bool layer = strncmp(config, "layer ", strlen("layer ")) == 0;
+
+		fprintf(out, "%.*s\n%s", (int)line, config,
+			layer && !watched ? "an_oracle {}\n" : "");
+		layers |= layer;
+		config += line + (config[line] == '\n');
 	}
-	return false;
+	if (!layers && !watched)
+		fprintf(out, "an_oracle {}\n");
+	fclose(out);
+	return text;
 }
 
-static struct oracle_promises promises_of(const struct nopal_plan *plan,
-					  bool corrupts)
+/* A shipped config, by its name, and the oracle in each of its layers. */
+static struct nopal_plan *load_named(const char *name,
+				     struct nopal_problems *problems)
 {
-	return (struct oracle_promises){
-		.reliable = nopal_plan_provides(plan, "reliability") &&
-			    !nopal_plan_provides(plan, "partial_reliability") &&
-			    !nopal_plan_provides(plan, "jitter"),
-		.in_order = nopal_plan_provides(plan, "order"),
-		.gapless = nopal_plan_provides(plan, "reliable_order") &&
-			   !nopal_plan_provides(plan, "jitter"),
-		.complete = !nopal_plan_provides(plan, "jitter"),
-		.related = nopal_plan_provides(plan, "partial_order"),
-		.foreign = nopal_plan_provides(plan, "data_format"),
-		.once = nopal_plan_provides(plan, "duplicate_filter") ||
-			nopal_plan_provides(plan, "order"),
-		.intact = !corrupts || nopal_plan_provides(plan, "integrity"),
-		.handshake = nopal_plan_provides(plan, "connection"),
-		.prompt = !may_wait(plan),
-	};
-}
+	struct nopal_plan *plan = nopal_plan_load(name, NULL, problems);
+	char *text = NULL;
+	size_t length;
+	FILE *out;
 
-static struct nopal_plan *load(const char *config,
-			       struct nopal_problems *problems)
-{
-	struct nopal_plan *plan = NULL;
-	char text[256];
-
-	if (strchr(config, '\n'))
-		return nopal_plan_parse(config, "oracle.conf", NULL, problems);
-	plan = nopal_plan_load(config, NULL, problems);
 	if (!plan)
 		return NULL;
-	snprintf(text, sizeof(text),
-		 plan->layer_count == 1
-			 ? "extends = \"%s\"\nan_oracle {}\n"
-			 : "extends = \"%s\"\nlayer \"%s\" { an_oracle {} }\n",
-		 config, plan->layers[0].name);
+	out = open_memstream(&text, &length);
+	fprintf(out, "extends = \"%s\"\n", name);
+	for (uint32_t i = 0; i < plan->layer_count; i++)
+		fprintf(out,
+			plan->layer_count == 1
+				? "an_oracle {}\n"
+				: "layer \"%s\" { an_oracle {} }\n",
+			plan->layers[i].name);
+	fclose(out);
 	nopal_plan_unref(plan);
-	return nopal_plan_parse(text, "oracle.conf", NULL, problems);
+	plan = nopal_plan_parse(text, "oracle.conf", NULL, problems);
+	free(text);
+	return plan;
 }
 
-static void prepare_side(struct oracle *oracle, struct oracle_side *side,
-			 struct oracle_side *peer, uint32_t messages)
+static struct nopal_plan *load(const char *config)
 {
-	side->oracle = oracle;
-	side->peer = peer;
-	side->newest = -1;
-	side->messages = messages;
-	oracle_plan_messages(side);
+	struct nopal_problems problems;
+	struct nopal_plan *plan;
+	char *watched;
+
+	nopal_problems_init(&problems);
+	if (strchr(config, '\n')) {
+		watched = oracle_watched(config);
+		plan = nopal_plan_parse(watched, "oracle.conf", NULL,
+					&problems);
+		free(watched);
+	} else {
+		plan = load_named(config, &problems);
+	}
+	if (!plan)
+		nopal_problems_print(&problems, stderr);
+	nopal_problems_fini(&problems);
+	return plan;
+}
+
+/* ------------------------------------------------------------------- the sides */
+
+/* Has a part of this text a setting? */
+static bool is_set(const char *config)
+{
+	int settings = 0;
+
+	for (int line = lines_count(config); line; line--)
+		if (lines_kind(config, line) == LINE_PART)
+			settings += lines_settings(config, line);
+	return settings != 0;
+}
+
+static void read_plan(struct oracle *oracle)
+{
+	static const char *const names[] = { "urgent",	 "out_of_band",
+					     "deadline", "attempts",
+					     "label",	 "after",
+					     "tag",	 "destination" };
+	const struct nopal_plan *plan = oracle->plan;
+	uint64_t limit = nopal_plan_message_limit(plan);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		oracle->property[i] = nopal_property(plan, names[i]);
+	oracle->set = is_set(oracle->run->config);
+	oracle->cruel = weather_is_cruel(&oracle->weather);
+	oracle->corrupts = weather_has(&oracle->weather, "corrupt");
+	oracle->replays = weather_has(&oracle->weather, "duplicate") &&
+			  nopal_plan_provides(plan, "confidentiality");
+	oracle->foreign = nopal_plan_provides(plan, "data_format");
+	oracle->handshake = nopal_plan_provides(plan, "connection");
+	oracle->group = plan->destinations != 0;
+	oracle->longest =
+		limit < ORACLE_LONGEST ? (uint32_t)limit : ORACLE_LONGEST;
+	oracle->pairs = oracle->run->pairs ? oracle->run->pairs : 1;
+	if (!oracle->group && !plan->flow)
+		oracle->pairs = 1;
+	oracle->openers = oracle->group ? 1 : oracle->pairs;
+	oracle->sides = oracle->openers + oracle->pairs;
+}
+
+static void prepare_sides(struct oracle *oracle)
+{
+	for (unsigned i = 0; i < oracle->sides; i++) {
+		struct oracle_side *side = &oracle->side[i];
+
+		side->oracle = oracle;
+		side->number = i;
+		side->opener = i < oracle->openers;
+		for (unsigned from = 0; from < oracle->sides; from++) {
+			side->heard[from].newest = -1;
+			for (int tag = 0; tag < ORACLE_TAGS; tag++)
+				side->heard[from].newest_of_tag[tag] = -1;
+		}
+		oracle_plan_messages(side, side->opener ? oracle->run->messages
+							: oracle->run->answers);
+	}
 }
 
 static bool prepare(struct oracle *oracle, const struct oracle_run *run)
 {
-	struct nopal_problems problems;
-	uint64_t limit;
-
 	memset(oracle, 0, sizeof(*oracle));
 	oracle_register();
-	nopal_problems_init(&problems);
 	oracle->run = run;
-	oracle->plan = load(run->config, &problems);
-	if (!oracle->plan)
-		nopal_problems_print(&problems, stderr);
-	nopal_problems_fini(&problems);
+	oracle->plan = load(run->config);
 	if (!oracle->plan) {
-		oracle_violated(oracle, "the config %s is bad", run->config);
+		oracle_violated(oracle, "the config is bad");
 		return false;
 	}
-	oracle->corrupts = strstr(run->link, "corrupt") != NULL;
-	oracle->replays = strstr(run->link, "duplicate") &&
-			  nopal_plan_provides(oracle->plan, "confidentiality");
-	oracle->promises = promises_of(oracle->plan, oracle->corrupts);
-	limit = nopal_plan_message_limit(oracle->plan);
-	oracle->longest =
-		limit < ORACLE_LONGEST ? (uint32_t)limit : ORACLE_LONGEST;
-	oracle->random = (run->seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
-	for (int i = 0; i < WARM_UP; i++)
-		oracle_draw(oracle);
-	prepare_side(oracle, &oracle->sender, &oracle->receiver, run->messages);
-	prepare_side(oracle, &oracle->receiver, &oracle->sender, run->answers);
+	if (!weather_read(run->weather, &oracle->weather)) {
+		oracle_violated(oracle, "the weather is bad");
+		nopal_plan_unref(oracle->plan);
+		return false;
+	}
+	oracle->draw = draw_of(run->seed);
+	read_plan(oracle);
+	prepare_sides(oracle);
 	return true;
 }
 
+/* -------------------------------------------------------------------- the world */
+
+static unsigned hosts(const struct oracle *oracle)
+{
+	return oracle->group ? 1 + oracle->pairs : 2;
+}
+
+/* Host 0 is where sessions are opened; to each other one leads a link. */
 static void links(struct oracle *oracle, const char *words, bool change)
 {
 	struct nopal_link forward, reverse;
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	if (nopal_link_parse(words, &forward, &reverse, &problems) < 0) {
-		nopal_problems_print(&problems, stderr);
-		oracle_violated(oracle, "bad link words");
-	} else if (change) {
-		nopal_sim_change(oracle->world, 0, 1, &forward);
-		nopal_sim_change(oracle->world, 1, 0, &reverse);
-	} else {
-		nopal_sim_connect(oracle->world, 0, 1, &forward, &reverse);
-	}
+	nopal_link_parse(words, &forward, &reverse, &problems);
 	nopal_problems_fini(&problems);
+	for (int i = 1; i < (int)hosts(oracle); i++)
+		if (change) {
+			nopal_sim_change(oracle->world, 0, i, &forward);
+			nopal_sim_change(oracle->world, i, 0, &reverse);
+		} else {
+			nopal_sim_connect(oracle->world, 0, i, &forward,
+					  &reverse);
+		}
 }
 
-static void open_pair(struct oracle *oracle)
+static void build(struct oracle *oracle)
 {
-	struct nopal_endpoint *from =
-		nopal_sim_endpoint(oracle->world, 0, SENDER_PORT);
-	struct nopal_endpoint *to =
-		nopal_sim_endpoint(oracle->world, 1, RECEIVER_PORT);
+	const struct oracle_run *run = oracle->run;
+
+	oracle->world = nopal_sim_new(run->seed);
+	if (run->traced)
+		nopal_trace_start(oracle->world, run->trace_file,
+				  NOPAL_TRACE_EVENTS);
+	for (unsigned i = 0; i < hosts(oracle); i++)
+		nopal_sim_host(oracle->world);
+	links(oracle, oracle->weather.phase[0].words, false);
+	for (unsigned i = 0; i < hosts(oracle); i++) {
+		oracle->endpoint[i] =
+			nopal_sim_endpoint(oracle->world, (int)i, PORT);
+		if (i)
+			nopal_endpoint_allow(
+				oracle->endpoint[i], oracle->plan,
+				NOPAL_ALLOW_CONNECTIONLESS, &callbacks,
+				&oracle->side[oracle->openers + i - 1]);
+	}
+}
+
+static void open_group(struct oracle *oracle)
+{
+	struct oracle_side *side = &oracle->side[0];
 	struct nopal_address peer;
 
-	nopal_sim_address(1, RECEIVER_PORT, &peer);
-	nopal_endpoint_allow(to, oracle->plan, NOPAL_ALLOW_CONNECTIONLESS,
-			     &callbacks, oracle);
-	nopal_session_open(from, oracle->plan, &peer, &callbacks,
-			   &oracle->sender);
+	side->session = nopal_group_open(oracle->endpoint[0], oracle->plan,
+					 &callbacks, side);
+	side->begun = true;
+	side->gathers = true;
+	if (!side->session)
+		oracle_violated(oracle, "a group was not opened");
+	for (unsigned i = 1; side->session && i < oracle->sides; i++) {
+		nopal_sim_address((int)i, PORT, &peer);
+		oracle->side[i].destination =
+			nopal_destination_add(side->session, &peer);
+	}
+	side->gathers = false;
+	oracle_push(side);
 }
 
-static void close_both(void *user)
+static void open_pairs(struct oracle *oracle)
+{
+	struct nopal_address peer;
+
+	nopal_sim_address(1, PORT, &peer);
+	for (unsigned i = 0; i < oracle->openers; i++) {
+		struct oracle_side *side = &oracle->side[i];
+
+		if (i && !oracle->plan->flow_shared)
+			side->session = nopal_stream_open(
+				oracle->side[0].session, &callbacks, side);
+		else
+			side->session = nopal_session_open(oracle->endpoint[0],
+							   oracle->plan, &peer,
+							   &callbacks, side);
+		side->begun = true;
+		if (!side->session)
+			oracle_violated(oracle, "a session was not opened");
+		if (side->ended) /* in the call */
+			side->session = NULL;
+	}
+}
+
+/* ------------------------------------------------------------------- the run */
+
+static bool all_ended(const struct oracle *oracle)
+{
+	for (unsigned i = 0; i < oracle->sides; i++)
+		if (oracle->side[i].begun && !oracle->side[i].ended)
+			return false;
+	return true;
+}
+
+/* Without a handshake: when all has been sent, and nothing has moved for a while. */
+static void close_when_quiet(void *user)
 {
 	struct oracle *oracle = user;
+	int64_t now_ns = nopal_world_now(oracle->world);
+	bool quiet = oracle->moved_ns + QUIET_NS <= now_ns;
 
-	oracle_close(&oracle->sender);
-	oracle_close(&oracle->receiver);
-}
+	for (unsigned i = 0; i < oracle->sides; i++) {
+		const struct oracle_side *side = &oracle->side[i];
 
-static void check_counters(struct oracle *oracle,
-			   const struct nopal_counters *counters)
-{
-	if (counters->rx_malformed && !oracle->corrupts &&
-	    !oracle->promises.foreign)
-		oracle_violated(oracle, "the peer was not understood");
-	if (counters->rx_sealed_badly && !oracle->corrupts && !oracle->replays)
-		oracle_violated(oracle, "what the peer sealed was refused");
-	if (counters->misuses)
-		oracle_violated(oracle, "a bit was released that was not held");
-	if (counters->refused_sends)
-		oracle_violated(oracle,
-				"a send was asked for after SEGMENT_DONE");
-}
-
-/* The first message that must arrive.  What is in order without gaps stops at
- * the first one that is lost, where nobody sends it again. */
-static uint32_t first_due(const struct oracle *oracle,
-			  const struct oracle_side *side)
-{
-	if (!oracle->promises.complete)
-		return side->messages;
-	if (oracle->promises.reliable)
-		return 0;
-	if (oracle->promises.gapless || !oracle->run->answers)
-		return side->messages;
-	return side->messages - ORACLE_LATE;
-}
-
-/* The end of one direction: every message has a fate, and what was promised has
- * happened. */
-static void check_sent(struct oracle *oracle, const struct oracle_side *side)
-{
-	const char *who = called(side);
-
-	if (!side->ended)
-		oracle_violated(oracle, "the %s has not ended: %u of %u pushed",
-				who, side->pushed, side->messages);
-	if (side->pushed != side->messages)
-		oracle_violated(oracle, "the %s sent %u of %u messages", who,
-				side->pushed, side->messages);
-	if (side->fates != side->pushed)
-		oracle_violated(oracle, "%s: %u messages, %u fates", who,
-				side->pushed, side->fates);
-	for (uint32_t i = first_due(oracle, side); i < side->messages; i++)
-		if (!side->peer->seen[i] &&
-		    !(side->marks[i] & ORACLE_EXPENDABLE))
-			oracle_violated(oracle,
-					"message %u of %u of the %s was not "
-					"delivered, although %s",
-					i, side->messages, who,
-					oracle->promises.reliable
-						? "delivery is reliable"
-						: "the network was calm");
-}
-
-static void check_end(struct oracle *oracle)
-{
-	oracle->unheard = is_unheard(oracle);
-	if (oracle->unheard)
+		quiet &= !side->session || side->fates == side->messages ||
+			 oracle->moved_ns + PATIENCE_NS <= now_ns;
+	}
+	if (!quiet) {
+		nopal_sim_at(oracle->world, now_ns + LOOK_NS, close_when_quiet,
+			     oracle);
 		return;
-	check_counters(oracle, &oracle->sender.counters);
-	check_counters(oracle, &oracle->receiver.counters);
-	check_sent(oracle, &oracle->sender);
-	if (oracle->run->answers)
-		check_sent(oracle, &oracle->receiver);
-	if (oracle->promises.handshake && !oracle->receiver.ended)
-		oracle_violated(oracle, "the receiver has not ended");
+	}
+	for (unsigned i = 0; i < oracle->sides; i++)
+		oracle_close(&oracle->side[i]);
+}
+
+static void run_until(struct oracle *oracle, int64_t until_ns)
+{
+	if (!all_ended(oracle))
+		nopal_sim_run(oracle->world, until_ns);
+}
+
+/* The words change; from the cut on nothing passes. */
+static void change(struct oracle *oracle)
+{
+	int64_t cut_ns = oracle->run->cut_ns;
+
+	for (unsigned i = 1; i < oracle->weather.phases; i++) {
+		const struct weather_phase *phase = &oracle->weather.phase[i];
+
+		if (cut_ns && phase->from_ns >= cut_ns)
+			break;
+		run_until(oracle, phase->from_ns);
+		links(oracle, phase->words, true);
+	}
+	if (!cut_ns)
+		return;
+	run_until(oracle, cut_ns);
+	links(oracle, "loss 100%", true);
+}
+
+/* Until all sessions have ended, or nothing moves any more. */
+static void settle(struct oracle *oracle)
+{
+	uint32_t moves = oracle->moves, steps = 0;
+
+	oracle->moved_ns = nopal_world_now(oracle->world);
+	while (!all_ended(oracle) && !oracle->violation[0] &&
+	       nopal_sim_step(oracle->world)) {
+		if (oracle->moves != moves) {
+			moves = oracle->moves;
+			steps = 0;
+		}
+		if (++steps > STEPS_MOST || nopal_world_now(oracle->world) >
+						    oracle->moved_ns + STILL_NS)
+			return;
+	}
+}
+
+/* Nothing of a session outlives it. */
+static void check_returned(struct oracle *oracle)
+{
+	for (unsigned i = 0; i < hosts(oracle); i++) {
+		const struct nopal_pool *pool = oracle->endpoint[i]->pools;
+
+		for (; pool; pool = pool->next)
+			if (pool->free_count != pool->made)
+				oracle_violated(oracle,
+						"%u objects are left when all "
+						"sessions have ended",
+						pool->made - pool->free_count);
+	}
+}
+
+/* For people: where each side is. */
+static void dump(const struct oracle *oracle)
+{
+	for (unsigned i = 0; i < oracle->sides; i++) {
+		const struct oracle_side *side = &oracle->side[i];
+
+		printf("side %u: %s%s, pushed %u of %u, %u fates, %u heard, "
+		       "end %d %s at %.3f s\n",
+		       i, side->begun ? "begun" : "not there",
+		       side->ended ? ", ended" : "", side->pushed,
+		       side->messages, side->fates, side->delivered, side->end,
+		       side->end_text, (double)side->end_ns / 1e9);
+		for (const struct nopal_core *core =
+			     side->session ? nopal__core(side->session) : NULL;
+		     core; core = core->below) {
+			printf("  layer %s: life %d, peer closed %d, close "
+			       "asked "
+			       "%d, unfinished %u\n",
+			       core->layer->name, core->life, core->peer_closed,
+			       core->close_asked,
+			       core->awake ? core->awake->unfinished : 0);
+			for (uint32_t v = 0;
+			     core->awake && getenv("NOPAL_LAW_SHARED") &&
+			     v < core->layer->shared_count;
+			     v++)
+				printf("    %s %lld\n",
+				       core->layer->shared[v].name,
+				       (long long)core->shared[v]);
+			if (core->awake)
+				nopal_session_dump(&core->session, stdout);
+		}
+	}
+	printf("at %.3f s\n", (double)nopal_world_now(oracle->world) / 1e9);
 }
 
 static void go(struct oracle *oracle)
 {
-	const struct oracle_run *run = oracle->run;
-
-	if (run->traced)
-		nopal_trace_start(oracle->world, run->trace_file,
-				  NOPAL_TRACE_EVENTS);
-	nopal_sim_host(oracle->world);
-	nopal_sim_host(oracle->world);
-	links(oracle, run->link, false);
-	open_pair(oracle);
+	build(oracle);
+	if (oracle->group)
+		open_group(oracle);
+	else
+		open_pairs(oracle);
 	if (!oracle_closes_itself(oracle))
-		nopal_sim_at(oracle->world, run->calm_ns + QUIET_NS, close_both,
-			     oracle);
-	if (run->calm_link) {
-		nopal_sim_run(oracle->world, run->calm_ns);
-		links(oracle, run->calm_link, true);
+		nopal_sim_at(oracle->world,
+			     weather_calm_ns(&oracle->weather) + QUIET_NS,
+			     close_when_quiet, oracle);
+	change(oracle);
+	settle(oracle);
+	oracle_judge(oracle);
+	if (getenv("NOPAL_LAW_DUMP"))
+		dump(oracle);
+	if (!oracle->violation[0] && all_ended(oracle)) {
+		nopal_sim_run(oracle->world,
+			      nopal_world_now(oracle->world) + AFTER_NS);
+		if (!oracle->endpoint[0]->sessions &&
+		    !oracle->endpoint[1]->sessions)
+			check_returned(oracle);
 	}
-	nopal_sim_run(oracle->world, run->patience_ns);
 }
 
 bool oracle_run(struct oracle *oracle, const struct oracle_run *run)
 {
 	if (prepare(oracle, run)) {
-		oracle->world = nopal_sim_new(run->seed);
 		go(oracle);
-		check_end(oracle);
 		if (run->traced)
 			oracle->trace = nopal_trace_hash(oracle->world);
 		nopal_world_free(oracle->world);

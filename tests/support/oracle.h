@@ -1,121 +1,199 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.h -- a session pair whose promises are checked after every event.
+ * oracle.h -- sessions that are held to what their composition promises, after every
+ * event.
  *
- * What a composition promises is read from its roles; the oracle then watches
- * both ends: a microprotocol `an_oracle`, put into any config, looks at the
- * barriers, windows and budgets after each event, and the application side looks
- * at what is delivered.  The first violation is kept as text.
+ * What is promised is asked of nopal_plan_service(), for each message by the
+ * properties that it has.  The oracle then watches all ends: a microprotocol
+ * `an_oracle`, put into any layer, looks at the barriers, windows and budgets after
+ * each event, and the application's side looks at what is delivered.  The first
+ * violation is kept as text.
  *
- * Either the sender talks alone, all at once, and the network may stay as bad as
- * it is; or both sides talk, in bursts over a while, and have some messages left
- * for the time after the network has become calm: these arrive whatever the
- * composition, or something got stuck.
+ *   pairs:    opener 0 <--> listener n+0    one session, or n streams of one flow
+ *             opener 1 <--> listener n+1
+ *   a group:  opener 0 <--> listeners 1..n  destinations on hosts of their own
+ *
+ * Either the openers talk alone, all at once, and the network may stay as bad as it
+ * is; or all talk, in bursts over a while, and have some messages left for the time
+ * after the network has become calm: these arrive whatever the composition, or
+ * something got stuck.
  */
 #ifndef NOPAL_TEST_ORACLE_H
 #define NOPAL_TEST_ORACLE_H
 
+#include "draw.h"
 #include "nopal.h"
 #include "session.h"
+#include "weather.h"
 
 enum {
-	ORACLE_MESSAGES = 256,
-	ORACLE_LONGEST = 6000, /* bytes of a message */
-	ORACLE_LATE = 6,       /* of a side's messages, sent when it is calm */
+	ORACLE_MESSAGES = 128, /* of a side */
+	ORACLE_LONGEST = 20000,
+	ORACLE_PAIRS = 4,
+	ORACLE_SIDES = 2 * ORACLE_PAIRS,
+	ORACLE_LATE = 6, /* of a side's messages, sent when it is calm */
+	ORACLE_TAGS = 3,
+	ORACLE_CLASSES = 1 << 8, /* sets of properties */
 };
 
-/* What the sender said of a message, where the composition listens. */
+/* Bits of a class: what the sender says of a message, where somebody listens. */
 enum {
-	ORACLE_OUT_OF_BAND = 1,
-	ORACLE_EXPENDABLE = 2, /* has a deadline, or a number of attempts */
+	ORACLE_URGENT = 1 << 0,
+	ORACLE_OUT_OF_BAND = 1 << 1,
+	ORACLE_DEADLINE = 1 << 2,
+	ORACLE_ATTEMPTS = 1 << 3,
+	ORACLE_LABEL = 1 << 4,
+	ORACLE_AFTER = 1 << 5,
+	ORACLE_TAG = 1 << 6,
+	ORACLE_DESTINATION = 1 << 7,
 };
 
-struct oracle_promises {
-	bool reliable, in_order, once, intact, handshake;
-	bool gapless; /* nothing is delivered before all that was sent before */
-	bool complete; /* nobody drops what comes late */
-	bool foreign;  /* a stranger's numbers begin with what is heard first */
-	bool related;  /* a message comes after those that it names */
-	bool prompt; /* what the peer has is delivered: nobody holds or skips it */
+struct oracle_promise {
+	bool known;
+	unsigned value[NOPAL_QUALITIES];
+	int64_t bound[NOPAL_QUALITIES]; /* T, or P; 0: none is named */
+	int part_of_death;		/* who notices the death of a peer */
+};
+
+struct oracle_message {
+	int64_t due_ns, sent_ns;
+	uint32_t length;
+	uint8_t class;
+	uint8_t tag;
+	uint8_t only;  /* 1 + the side that it is for; 0: for all that hear */
+	uint8_t fate;  /* 1 + enum nopal_fate; 0: not known yet */
+	int16_t after; /* the message that goes before, or -1 */
 };
 
 struct oracle;
 
+/* What a side has heard of one that speaks to it. */
+struct oracle_heard {
+	uint32_t delivered;
+	uint8_t seen[ORACLE_MESSAGES]; /* how often, by index */
+	int newest;		       /* of those that are in order; or -1 */
+	int newest_of_tag[ORACLE_TAGS];
+};
+
 struct oracle_side {
 	struct oracle *oracle;
-	struct oracle_side *peer;
+	unsigned number;
+	bool opener;
 	struct nopal_session *session;
+	int64_t destination; /* its id in the group */
+	struct oracle_message message[ORACLE_MESSAGES];
 	uint32_t messages, pushed; /* that it sends */
-	bool ended;
+	uint32_t fates, delivered;
+	struct oracle_heard heard[ORACLE_SIDES]; /* by who spoke */
+	bool begun, ended, closing;
+	bool peer_closed;
+	bool gathers; /* its destinations are not all added yet */
+	bool dropped; /* a destination that the group has lost */
 	int end;
-	uint32_t
-		last_event_seen; /* 1: SESSION_CLOSED or SESSION_BROKEN was raised */
-	uint32_t delivered, fates;
-	uint8_t seen[ORACLE_MESSAGES]; /* by index, of the peer's messages */
-	int64_t newest; /* highest index delivered, but for what is out of band */
-	uint8_t marks[ORACLE_MESSAGES]; /* of its messages */
-	int16_t after
-		[ORACLE_MESSAGES]; /* the message that goes before, or -1 */
-	bool closing;
-	uint64_t hash;			 /* of what was delivered, in order */
-	int64_t due_ns[ORACLE_MESSAGES]; /* when its messages are sent */
-	struct nopal_counters counters;	 /* as of its end */
+	int64_t end_ns;
+	char end_text[96];
+	uint64_t hash;			/* of what was delivered, in order */
+	struct nopal_counters counters; /* as of its end */
 };
 
 struct oracle {
 	struct nopal_world *world;
 	struct nopal_plan *plan;
 	const struct oracle_run *run;
-	struct oracle_promises promises;
+	struct weather weather;
+	struct draw draw;
+	struct oracle_promise promise[ORACLE_CLASSES];
+	unsigned property
+		[8]; /* of the plan, by bit of the class; 0: not there */
+	bool set; /* some parameter of its config is not as it is by default */
+	bool cruel;    /* its network: weather_is_cruel() */
 	bool corrupts; /* the network damages datagrams */
 	bool replays;  /* it repeats them, and that is refused like damage */
+	bool foreign;  /* a stranger's numbers begin with what is heard first */
+	bool handshake; /* each direction says when it is at its end */
+	bool group;
 	bool unheard; /* without a handshake: all that would introduce it was lost */
 	bool told; /* a checker ended it, for what the composition never promised;
 		    * nothing is watched from then on */
-	struct oracle_side sender, receiver;
+	bool broken; /* a session ended because of silence, as it may */
+	unsigned pairs, openers, sides;
+	struct oracle_side side[ORACLE_SIDES];
+	struct nopal_endpoint *endpoint[1 + ORACLE_PAIRS]; /* by host */
 	uint32_t longest;
-	uint64_t random;
+	uint32_t moves; /* deliveries, fates, ends: what is progress */
+	int64_t moved_ns;
+	const char
+		*kind; /* of the violation: its text before it was filled in */
 	char violation[256]; /* empty: none */
 	uint64_t events;
 	uint64_t trace; /* its hash, where the run is traced */
 };
 
 struct oracle_run {
-	const char *config;    /* name or text with a newline */
-	const char *link;      /* netem words */
-	const char *calm_link; /* from calm_ns on; NULL: never */
-	int64_t calm_ns;
+	const char *config;  /* name or text with a newline */
+	const char *weather; /* weather.h */
 	uint64_t seed;
-	uint32_t messages;   /* of the sender, at most ORACLE_MESSAGES */
-	int64_t patience_ns; /* virtual time before the run is given up */
-	/* both talk: */
+	unsigned
+		pairs; /* streams or destinations, where there can be several */
+	uint32_t messages; /* of an opener, at most ORACLE_MESSAGES */
+	/* all talk: */
 	uint32_t
-		answers; /* messages of the receiver; 0: the sender alone talks */
+		answers; /* messages of a listener; 0: the openers alone talk */
 	int64_t spread_ns; /* time in which all but the last ORACLE_LATE are sent */
+	bool plain;	   /* no message has a property */
+	int64_t cut_ns; /* from then on nothing passes any more; 0: never */
+	bool strict;	/* no session may end but well */
 	bool traced;
 	const char *trace_file; /* (optional) where the trace goes */
 };
 
-/* Runs one session pair to its end.  Fills `oracle` (its world is gone) and
- * returns true when no promise was broken. */
+/* Runs sessions to their end.  Fills `oracle` (its world is gone) and returns true
+ * when no promise was broken. */
 bool oracle_run(struct oracle *oracle, const struct oracle_run *run);
 /* The microprotocol, for configs of one's own. */
 void oracle_register(void);
-
-/* Between the files of the oracle: oracle_talk.c */
-uint64_t oracle_draw(struct oracle *oracle);
-/* When its messages are due, and sending those that are. */
-void oracle_plan_messages(struct oracle_side *side);
-void oracle_push(struct oracle_side *side);
-void oracle_close(struct oracle_side *side);
-/* Without a handshake, both sides of a talk end when all must have arrived. */
-bool oracle_closes_itself(const struct oracle *oracle);
-/* The index of a message of `sender`; negative: it sent no such message. */
-int64_t oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes,
-			size_t length);
+/* The config with an_oracle in each of its layers, by malloc. */
+char *oracle_watched(const char *config);
 
 /* Keeps the first violation. */
 void oracle_violated(struct oracle *oracle, const char *how, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* ------------------------------------------- between the files of the oracle */
+
+/* oracle_inside.c: has the layer of this part segments that have left, and whose
+ * status is not known? */
+bool oracle_waits_for_ack(const struct oracle_side *side, int part);
+
+/* oracle_talk.c: when its messages are due, and sending those that are. */
+void oracle_plan_messages(struct oracle_side *side, uint32_t messages);
+void oracle_push(struct oracle_side *side);
+void oracle_close(struct oracle_side *side);
+/* Where a direction's end is told, a side closes when it has said all. */
+bool oracle_closes_itself(const struct oracle *oracle);
+/* The index of a message of `sender`; negative: it sent no such message. */
+int oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes,
+		    size_t length);
+
+/* oracle_judge.c */
+const struct oracle_promise *oracle_promise(struct oracle *oracle,
+					    unsigned class);
+static inline bool oracle_promised(struct oracle *oracle, unsigned class,
+				   enum nopal_quality quality,
+				   unsigned guarantee)
+{
+	return (oracle_promise(oracle, class)->value[quality] & guarantee) ==
+	       guarantee;
+}
+/* Does `from` speak to `to`, or this message of it? */
+bool oracle_speaks_to(const struct oracle_side *from,
+		      const struct oracle_side *to);
+bool oracle_is_for(const struct oracle_side *from,
+		   const struct oracle_message *message,
+		   const struct oracle_side *to);
+void oracle_heard(struct oracle_side *side, struct oracle_side *from, int index,
+		  const struct nopal_message *message);
+void oracle_fate(struct oracle_side *side, uint64_t cookie, int fate);
+void oracle_judge(struct oracle *oracle);
 
 #endif

@@ -14,16 +14,18 @@ void oracle_violated(struct oracle *oracle, const char *how, ...)
 
 	if (oracle->violation[0] || oracle->told)
 		return;
+	oracle->kind = how;
 	va_start(arguments, how);
 	vsnprintf(oracle->violation, sizeof(oracle->violation), how, arguments);
 	va_end(arguments);
 }
 
-static bool shared_of(const struct nopal_session *session, const char *name,
-		      int64_t *ret_value)
-{
-	return nopal_session_shared(session, name, ret_value);
-}
+/* Of each layer. */
+struct an_oracle {
+	bool last_event_seen; /* SESSION_CLOSED or SESSION_BROKEN was raised */
+};
+
+enum { ORACLE_WINDOW, ORACLE_IN_FLIGHT }; /* shared variables */
 
 static void check_budget(struct oracle *oracle, const struct nopal_core *core)
 {
@@ -37,27 +39,24 @@ static void check_budget(struct oracle *oracle, const struct nopal_core *core)
 }
 
 static void check_window(struct oracle *oracle,
-			 const struct nopal_session *session)
+			 const struct nopal_session *session,
+			 const struct nopal_part *part)
 {
-	int64_t window, in_flight;
-
-	if (shared_of(session, "congestion_window_bytes", &window) &&
-	    shared_of(session, "bytes_in_flight", &in_flight) && in_flight < 0)
+	if (nopal_shared(session, part, ORACLE_IN_FLIGHT) < 0)
 		oracle_violated(oracle, "bytes in flight fell below zero");
 }
 
 static void check_departure(struct oracle *oracle,
 			    const struct nopal_session *session,
+			    const struct nopal_part *part,
 			    const struct nopal_segment *segment)
 {
-	int64_t window, in_flight;
+	int64_t window = nopal_shared(session, part, ORACLE_WINDOW);
+	int64_t in_flight = nopal_shared(session, part, ORACLE_IN_FLIGHT);
 
 	if (segment->done)
 		oracle_violated(oracle, "segment %u left after it was done",
 				segment->number);
-	if (!shared_of(session, "congestion_window_bytes", &window) ||
-	    !shared_of(session, "bytes_in_flight", &in_flight))
-		return;
 	if (in_flight > window && in_flight > (int64_t)segment->body.length)
 		oracle_violated(oracle, "%lld bytes in flight, window %lld",
 				(long long)in_flight, (long long)window);
@@ -78,7 +77,8 @@ static void check_fates(struct oracle *oracle, const struct nopal_core *core)
 				"a send was asked for after SEGMENT_DONE");
 }
 
-/* Parity that had no time to leave may go with the session; no data may. */
+/* Parity that had no time to leave may go with the session, and acks of a layer above;
+ * no data of the application may. */
 static void check_nothing_held(struct oracle *oracle,
 			       const struct nopal_core *core)
 {
@@ -95,26 +95,27 @@ static void check_nothing_held(struct oracle *oracle,
 	}
 }
 
-static void look(struct nopal_session *session, enum nopal_event event,
-		 void *subject)
+static void look(struct nopal_session *session, const struct nopal_part *part,
+		 enum nopal_event event, void *subject)
 {
 	struct oracle_side *side = nopal__top(nopal__core(session))->user;
 	struct nopal_core *core = nopal__core(session);
+	struct an_oracle *self = nopal_state(session, part);
 
 	if (!side)
 		return;
 	side->oracle->events++;
-	if (side->last_event_seen)
+	if (self->last_event_seen)
 		oracle_violated(side->oracle, "%s after the last event",
 				nopal_event_name(event));
 	if (event == NOPAL_SESSION_CLOSED || event == NOPAL_SESSION_BROKEN)
-		side->last_event_seen = 1;
-	if (event == NOPAL_SESSION_CLOSED)
+		self->last_event_seen = true;
+	if (event == NOPAL_SESSION_CLOSED && !core->above && !core->is_flow)
 		check_nothing_held(side->oracle, core);
 	if (event == NOPAL_SEND_SEGMENT)
-		check_departure(side->oracle, session, subject);
+		check_departure(side->oracle, session, part, subject);
 	check_budget(side->oracle, core);
-	check_window(side->oracle, session);
+	check_window(side->oracle, session, part);
 	check_fates(side->oracle, core);
 }
 
@@ -123,18 +124,63 @@ static void look(struct nopal_session *session, enum nopal_event event,
 		struct nopal_session *session, const struct nopal_part *part,  \
 		type *subject)                                                 \
 	{                                                                      \
-		(void)part;                                                    \
-		look(session, NOPAL_##name, subject);                          \
+		look(session, part, NOPAL_##name, subject);                    \
 		return NOPAL_CONTINUE;                                         \
 	}
 #include "events.def"
 #undef EVENT
+
+/* ---------------------------------------------------------------- from without */
+
+static bool is_of_layer(const struct nopal_layer *layer, int part)
+{
+	return part >= layer->first_part &&
+	       part < layer->first_part + layer->part_count;
+}
+
+static bool has_departed(const struct nopal_core *core)
+{
+	const struct nopal_segment *segment =
+		core->awake ? nopal__pool_oldest(&core->awake->segments) : NULL;
+
+	for (; segment; segment = nopal__pool_newer(segment))
+		if (segment->departures && !segment->done)
+			return true;
+	return false;
+}
+
+static bool stack_waits(const struct nopal_core *core, int part)
+{
+	for (; core; core = core->below) {
+		if (is_of_layer(core->layer, part) && has_departed(core))
+			return true;
+		for (uint32_t i = 0;
+		     core->is_group && i < nopal__member_count(core); i++)
+			if (stack_waits(nopal__member_at(core, i), part))
+				return true;
+	}
+	return false;
+}
+
+bool oracle_waits_for_ack(const struct oracle_side *side, int part)
+{
+	return side->session && stack_waits(nopal__core(side->session), part);
+}
 
 static const struct nopal_binding oracle_bindings[] = {
 #define EVENT(name, type, doc)                                                 \
 	NOPAL_ON(name, oracle_on_##name, .kinds = NOPAL_EVERY_KIND),
 #include "events.def"
 #undef EVENT
+	{ 0 },
+};
+
+static const struct nopal_shared oracle_shared[] = {
+	[ORACLE_WINDOW] = { .name = "congestion_window_bytes",
+			    .access = NOPAL_READ_OPTIONAL,
+			    .initial = INT64_MAX },
+	[ORACLE_IN_FLIGHT] = { .name = "bytes_in_flight",
+			       .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -145,6 +191,8 @@ static const struct nopal_microprotocol an_oracle = {
 	.many = true,
 	.summary = "looks at barriers, windows and budgets after every event",
 	.bindings = oracle_bindings,
+	.shared = oracle_shared,
+	.state_size = sizeof(struct an_oracle),
 	.provides = (const struct nopal_role[]){ { "checker", false }, { 0 } },
 };
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_talk.c -- what the two sides of the oracle say: messages that are known
- * by their bytes, when they are sent, and what is said of them.
+ * oracle_talk.c -- what the sides of the oracle say: messages that are known by their
+ * bytes, when they are sent, and what is said of them.
+ *
+ * A message begins with its name, which is of no other message of any side.  The
+ * shortest have no room for that: one of a byte is its index, and of those without a
+ * byte each side sends one.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,34 +13,28 @@
 #include "oracle.h"
 
 enum {
-	INDEX_BYTES = 4,
+	NAME_BYTES = 4,
 	BURST = 8,
 	PROPERTIES = 8,
+	SEGMENT_MOST = 9000,
+	USUAL_MOST = 6000,
 	/* one message in so many has it */
 	URGENT = 8,
 	OUT_OF_BAND = 6,
 	EXPENDABLE = 6,
 	RELATED = 2,
+	ONLY = 6,
 };
 #define DEADLINE_MOST_NS ((uint64_t)(300 * NOPAL_MILLISECOND))
 /* Of the calm: time until the late messages are sent, and from one to the next. */
 #define SETTLED_NS  (6 * NOPAL_SECOND)
 #define LATE_GAP_NS (300 * NOPAL_MILLISECOND)
 
-uint64_t oracle_draw(struct oracle *oracle)
-{
-	oracle->random ^= oracle->random << 13;
-	oracle->random ^= oracle->random >> 7;
-	oracle->random ^= oracle->random << 17;
-	return oracle->random;
-}
-
 /* ------------------------------------------------------------------- messages */
 
-/* Different from each side, so that nothing comes back unseen. */
 static uint32_t name_of(const struct oracle_side *sender, uint32_t index)
 {
-	return 2 * index + (sender == &sender->oracle->receiver);
+	return ORACLE_SIDES * index + sender->number;
 }
 
 static uint8_t byte_of(uint32_t name, size_t at)
@@ -44,29 +42,155 @@ static uint8_t byte_of(uint32_t name, size_t at)
 	return (uint8_t)(name * 131u + at * 7u + (at >> 8));
 }
 
-static void fill(uint32_t name, uint8_t *bytes, size_t length)
+static void fill(const struct oracle_side *side, uint32_t index, uint8_t *bytes,
+		 size_t length)
 {
-	for (size_t at = INDEX_BYTES; at < length; at++)
+	uint32_t name = name_of(side, index);
+
+	if (length == 1)
+		bytes[0] = (uint8_t)index;
+	if (length < NAME_BYTES)
+		return;
+	for (size_t at = NAME_BYTES; at < length; at++)
 		bytes[at] = byte_of(name, at);
-	for (unsigned i = 0; i < INDEX_BYTES; i++)
+	for (unsigned i = 0; i < NAME_BYTES; i++)
 		bytes[i] = (uint8_t)(name >> 8 * i);
 }
 
-int64_t oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes,
-			size_t length)
+static int index_of_short(const struct oracle_side *sender,
+			  const uint8_t *bytes, size_t length)
 {
-	uint32_t name = 0;
+	for (uint32_t i = 0; i < sender->pushed; i++)
+		if (sender->message[i].length == length &&
+		    (!length || bytes[0] == i))
+			return (int)i;
+	return -1;
+}
 
-	if (length < INDEX_BYTES)
-		return -1;
-	for (unsigned i = 0; i < INDEX_BYTES; i++)
+int oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes,
+		    size_t length)
+{
+	uint32_t name = 0, index;
+
+	if (length < NAME_BYTES)
+		return index_of_short(sender, bytes, length);
+	for (unsigned i = 0; i < NAME_BYTES; i++)
 		name |= (uint32_t)bytes[i] << 8 * i;
-	if (name != name_of(sender, name / 2) || name / 2 >= sender->pushed)
+	index = name / ORACLE_SIDES;
+	if (index >= sender->pushed || name != name_of(sender, index) ||
+	    sender->message[index].length != length)
 		return -1;
-	for (size_t at = INDEX_BYTES; at < length; at++)
+	for (size_t at = NAME_BYTES; at < length; at++)
 		if (bytes[at] != byte_of(name, at))
 			return -1;
-	return name / 2;
+	return (int)index;
+}
+
+/* ------------------------------------------------------------ what they are */
+
+static uint32_t length_draw(struct oracle *oracle, bool *empty)
+{
+	uint32_t segment = nopal_plan_body_bytes(oracle->plan);
+	uint64_t length;
+
+	switch (draw_below(&oracle->draw, 16)) {
+	case 0:
+		length = *empty ? 1 : 0;
+		*empty = true;
+		break;
+	case 1:
+		length = 1;
+		break;
+	case 2:
+	case 3:
+		length = segment < SEGMENT_MOST
+				 ? segment - 1 + draw_below(&oracle->draw, 3)
+				 : NAME_BYTES;
+		break;
+	case 4:
+		length = 1 + draw_below(&oracle->draw, ORACLE_LONGEST - 1);
+		break;
+	case 5:
+	case 6:
+	case 7:
+	case 8:
+		length = 1 + draw_below(&oracle->draw, USUAL_MOST);
+		break;
+	default:
+		length = NAME_BYTES + draw_below(&oracle->draw, 200);
+	}
+	if (length > oracle->longest)
+		length = oracle->longest;
+	return length > 1 && length < NAME_BYTES ? 1 : (uint32_t)length;
+}
+
+/* One in so many of a side's messages. */
+static bool one_in(struct oracle *oracle, uint64_t so_many)
+{
+	return draw_below(&oracle->draw, so_many) == 0;
+}
+
+/* What the application says of a message, of what the composition listens to. */
+static void class_draw(struct oracle_side *side, uint32_t index)
+{
+	static const uint8_t chance[] = { URGENT,     OUT_OF_BAND, EXPENDABLE,
+					  EXPENDABLE, 1,	   RELATED,
+					  1,	      ONLY };
+	struct oracle *oracle = side->oracle;
+	struct oracle_message *message = &side->message[index];
+
+	message->after = -1;
+	if (oracle->run->plain || !oracle->run->answers)
+		return;
+	for (unsigned i = 0; i < sizeof(chance); i++)
+		if (oracle->property[i] && one_in(oracle, chance[i]))
+			message->class |= (uint8_t)(1u << i);
+	if (message->class & ORACLE_AFTER && index)
+		message->after = (int16_t)draw_below(&oracle->draw, index);
+	else
+		message->class &= (uint8_t)~ORACLE_AFTER;
+	if (message->class & ORACLE_TAG)
+		message->tag = (uint8_t)draw_below(&oracle->draw, ORACLE_TAGS);
+	if (message->class & ORACLE_DESTINATION && oracle->group &&
+	    side->opener)
+		message->only =
+			(uint8_t)(2 + draw_below(&oracle->draw, oracle->pairs));
+	else
+		message->class &= (uint8_t)~ORACLE_DESTINATION;
+}
+
+/* All at once; or bursts, and the last few when it is calm. */
+static void due_draw(struct oracle_side *side, uint32_t late)
+{
+	struct oracle *oracle = side->oracle;
+	const struct oracle_run *run = oracle->run;
+	int64_t at_ns = 0;
+
+	for (uint32_t i = 0; i < late && run->answers; i++) {
+		if (one_in(oracle, BURST))
+			at_ns += (int64_t)draw_below(
+				&oracle->draw,
+				1 + 2 * BURST * (uint64_t)run->spread_ns /
+						late);
+		side->message[i].due_ns =
+			at_ns < run->spread_ns ? at_ns : run->spread_ns;
+	}
+	for (uint32_t i = late; i < side->messages; i++)
+		side->message[i].due_ns = weather_calm_ns(&oracle->weather) +
+					  SETTLED_NS + (i - late) * LATE_GAP_NS;
+}
+
+void oracle_plan_messages(struct oracle_side *side, uint32_t messages)
+{
+	bool empty = false,
+	     calm = side->oracle->run->answers && messages > ORACLE_LATE;
+
+	side->messages = messages;
+	due_draw(side, calm ? messages - ORACLE_LATE : messages);
+	for (uint32_t i = 0; i < messages; i++) {
+		side->message[i].length = length_draw(side->oracle, &empty);
+		class_draw(side, i);
+	}
 }
 
 /* -------------------------------------------------------------------- sending */
@@ -76,80 +200,75 @@ static void push_again(void *user)
 	oracle_push(user);
 }
 
-/* One in so many of a side's messages. */
-static bool one_in(struct oracle *oracle, uint64_t so_many)
+static uint64_t property_of(const struct oracle_side *side, uint32_t index,
+			    unsigned bit)
 {
-	return oracle_draw(oracle) % so_many == 0;
+	const struct oracle_message *message = &side->message[index];
+	struct draw from = draw_of(side->oracle->run->seed + index);
+
+	switch (1u << bit) {
+	case ORACLE_DEADLINE:
+		return 1 + draw_below(&from, DEADLINE_MOST_NS);
+	case ORACLE_ATTEMPTS:
+		return 1 + draw_below(&from, 3);
+	case ORACLE_LABEL:
+		return index + 1;
+	case ORACLE_AFTER:
+		return (uint64_t)message->after + 1;
+	case ORACLE_TAG:
+		return message->tag;
+	case ORACLE_DESTINATION:
+		return (uint64_t)side->oracle->side[message->only - 1]
+			.destination;
+	default:
+		return 1;
+	}
 }
 
-/* Says something of the next message, of what the composition listens to; returns
- * how much. */
-static size_t say(struct oracle_side *side, struct nopal_property *properties)
+static size_t say(const struct oracle_side *side, uint32_t index,
+		  struct nopal_property *properties)
 {
-	struct oracle *oracle = side->oracle;
-	const struct nopal_plan *plan = oracle->plan;
-	struct nopal_property *at = properties;
-	uint32_t index = side->pushed;
-	unsigned which;
+	size_t count = 0;
 
-	side->after[index] = -1;
-	if (one_in(oracle, URGENT))
-		*at++ = (struct nopal_property){ nopal_property(plan, "urgent"),
-						 1 };
-	which = nopal_property(plan, "out_of_band");
-	if (which && one_in(oracle, OUT_OF_BAND)) {
-		side->marks[index] |= ORACLE_OUT_OF_BAND;
-		*at++ = (struct nopal_property){ which, 1 };
-	}
-	which = nopal_property(plan, "deadline");
-	if (which && one_in(oracle, EXPENDABLE)) {
-		side->marks[index] |= ORACLE_EXPENDABLE;
-		*at++ = (struct nopal_property){
-			which, 1 + oracle_draw(oracle) % DEADLINE_MOST_NS
-		};
-	}
-	which = nopal_property(plan, "attempts");
-	if (which && one_in(oracle, EXPENDABLE)) {
-		side->marks[index] |= ORACLE_EXPENDABLE;
-		*at++ = (struct nopal_property){ which,
-						 1 + oracle_draw(oracle) % 3 };
-	}
-	which = nopal_property(plan, "label");
-	if (which)
-		*at++ = (struct nopal_property){ which, index + 1 };
-	which = nopal_property(plan, "after");
-	if (which && index && one_in(oracle, RELATED)) {
-		side->after[index] = (int16_t)(oracle_draw(oracle) % index);
-		*at++ = (struct nopal_property){
-			which, (uint64_t)side->after[index] + 1
-		};
-	}
-	return (size_t)(at - properties);
+	for (unsigned bit = 0; bit < PROPERTIES; bit++)
+		if (side->message[index].class & 1u << bit)
+			properties[count++] = (struct nopal_property){
+				side->oracle->property[bit],
+				property_of(side, index, bit),
+			};
+	return count;
+}
+
+static int send_one(struct oracle_side *side)
+{
+	static uint8_t bytes[ORACLE_LONGEST];
+	struct nopal_property properties[PROPERTIES];
+	uint32_t index = side->pushed;
+	struct oracle_message *message = &side->message[index];
+	int result;
+
+	fill(side, index, bytes, message->length);
+	message->sent_ns = nopal_world_now(side->oracle->world);
+	side->pushed++; /* it may arrive before the call returns */
+	result = nopal_send_with(side->session, bytes, message->length, index,
+				 properties, say(side, index, properties));
+	if (result < 0)
+		side->pushed--;
+	return result;
 }
 
 /* Has all been sent that is due?  Else there is more room later. */
 static bool push_due(struct oracle_side *side)
 {
 	struct oracle *oracle = side->oracle;
-	struct nopal_property properties[PROPERTIES];
-	uint8_t bytes[ORACLE_LONGEST];
-	size_t count;
 
 	while (side->session && side->pushed < side->messages &&
-	       side->due_ns[side->pushed] <= nopal_world_now(oracle->world)) {
-		size_t length =
-			INDEX_BYTES +
-			oracle_draw(oracle) % (oracle->longest - INDEX_BYTES);
-		int result;
+	       side->message[side->pushed].due_ns <=
+		       nopal_world_now(oracle->world)) {
+		int result = send_one(side);
 
-		fill(name_of(side, side->pushed), bytes, length);
-		count = oracle->run->answers ? say(side, properties) : 0;
-		side->pushed++; /* it may arrive before the call returns */
-		result = nopal_send_with(side->session, bytes, length,
-					 side->pushed - 1, properties, count);
 		if (result == 0)
 			continue;
-		side->pushed--;
 		if (result == -EAGAIN || result == -EPIPE)
 			return false; /* more room later; or it is about to end */
 		oracle_violated(oracle, "a send was refused: %s",
@@ -159,11 +278,9 @@ static bool push_due(struct oracle_side *side)
 	return true;
 }
 
-/* A handshake closes each direction by itself; without one, both sides end when
- * all must have arrived. */
 bool oracle_closes_itself(const struct oracle *oracle)
 {
-	return !oracle->run->answers || oracle->promises.handshake;
+	return !oracle->run->answers || oracle->handshake;
 }
 
 void oracle_close(struct oracle_side *side)
@@ -175,33 +292,14 @@ void oracle_close(struct oracle_side *side)
 
 void oracle_push(struct oracle_side *side)
 {
-	if (!side->session || !push_due(side) || !side->session)
+	if (!side->session || side->gathers || !push_due(side) ||
+	    !side->session)
 		return;
 	if (side->pushed < side->messages)
-		nopal_sim_at(side->oracle->world, side->due_ns[side->pushed],
-			     push_again, side);
-	else if (oracle_closes_itself(side->oracle))
+		nopal_sim_at(side->oracle->world,
+			     side->message[side->pushed].due_ns, push_again,
+			     side);
+	else if (oracle_closes_itself(side->oracle) &&
+		 (side->opener || !side->oracle->group || side->peer_closed))
 		oracle_close(side);
-}
-
-/* All at once; or bursts, and the last few when it is calm. */
-void oracle_plan_messages(struct oracle_side *side)
-{
-	struct oracle *oracle = side->oracle;
-	const struct oracle_run *run = oracle->run;
-	uint32_t late =
-		run->answers ? side->messages - ORACLE_LATE : side->messages;
-	int64_t at_ns = 0;
-
-	for (uint32_t i = 0; i < late && run->answers; i++) {
-		if (oracle_draw(oracle) % BURST == 0)
-			at_ns += (int64_t)(oracle_draw(oracle) %
-					   (2 * BURST *
-					    (uint64_t)run->spread_ns / late));
-		side->due_ns[i] =
-			at_ns < run->spread_ns ? at_ns : run->spread_ns;
-	}
-	for (uint32_t i = late; i < side->messages; i++)
-		side->due_ns[i] =
-			run->calm_ns + SETTLED_NS + (i - late) * LATE_GAP_NS;
 }

@@ -157,48 +157,29 @@ static void relate(struct kit *kit, unsigned a, unsigned b)
 	kit->lift[a][b] = (uint8_t)lift_of(&kit->parts[a], other);
 }
 
-/* A layer below may be there; that it is one of many is not in a config of ours. */
-static bool can_be_met(const struct kit *kit, unsigned who, const char *role)
+static bool is_of_test(const struct nopal_microprotocol *one)
 {
-	if (strstr(role, "layer_below"))
-		return true;
-	for (unsigned i = 0; i < kit->count; i++)
-		if (i != who && !kit->hopeless[i] &&
-		    nopal__answers(kit->parts[i].microprotocol, role))
-			return true;
-	return false;
+	return strncmp(one->name, "a_", 2) == 0 ||
+	       strncmp(one->name, "an_", 3) == 0;
 }
 
-static bool becomes_hopeless(struct kit *kit, unsigned part)
-{
-	const struct nopal_relation *need =
-		kit->parts[part].microprotocol->needs;
-
-	for (; !kit->hopeless[part] && need && need->role; need++)
-		if (!can_be_met(kit, part, need->role)) {
-			kit->hopeless[part] = true;
-			return true;
-		}
-	return false;
-}
-
-void kit_take_stock(struct kit *kit)
+void kit_take_stock(struct kit *kit, bool all)
 {
 	memset(kit, 0, sizeof(*kit));
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
-		struct kit_part *part = &kit->parts[kit->count++];
+		struct kit_part *part = &kit->parts[kit->count];
 
-		assert(kit->count <= KIT_PARTS);
+		assert(kit->count < KIT_PARTS);
 		part->microprotocol = nopal_registry_at(i);
+		if (!all && is_of_test(part->microprotocol))
+			continue;
 		add_settings(part);
+		kit->count++;
 	}
 	for (unsigned a = 0; a < kit->count; a++)
 		for (unsigned b = 0; b < kit->count; b++)
 			if (a != b)
 				relate(kit, a, b);
-	for (unsigned part = 0; part < kit->count; part++)
-		if (becomes_hopeless(kit, part))
-			part = (unsigned)-1; /* and those before, by this one */
 }
 
 /* ----------------------------------------------------------------- what lacks */
@@ -221,6 +202,9 @@ static bool answers(const struct nopal_microprotocol *one,
 
 static bool is_met(const struct selection *selection, const struct lack *lack)
 {
+	if (lack->table < 0 &&
+	    nopal__words_meet(selection->stands_on, lack->name, '|'))
+		return true;
 	for (unsigned i = 0; i < selection->kit->count; i++)
 		if (selection->standing[i] == STANDING_IN &&
 		    answers(selection->kit->parts[i].microprotocol, lack))
@@ -296,6 +280,13 @@ enum kit_conflict selection_conflict(const struct selection *selection,
 	return KIT_NO_CONFLICT;
 }
 
+bool selection_fits(const struct selection *selection, unsigned part)
+{
+	return (!selection->to_many ||
+		selection->kit->parts[part].microprotocol->many) &&
+	       !selection_conflict(selection, part);
+}
+
 static int preference(const struct selection_search *search, unsigned part)
 {
 	return search->preference ? search->preference[part] : 0;
@@ -311,7 +302,7 @@ static unsigned next_candidate(const struct selection *selection,
 	for (unsigned i = 0; i < selection->kit->count; i++) {
 		if (selection->standing[i] != STANDING_OPEN ||
 		    !answers(selection->kit->parts[i].microprotocol, lack) ||
-		    selection_conflict(selection, i))
+		    !selection_fits(selection, i))
 			continue;
 		if (best == selection->kit->count ||
 		    preference(search, i) > preference(search, best))
@@ -351,11 +342,12 @@ static bool lift_all(struct selection *selection,
 	const struct kit *kit = selection->kit;
 
 	for (unsigned a = 0; a < kit->count; a++)
-		for (unsigned b = 0; b < kit->count; b++) {
+		for (unsigned b = 0;
+		     selection->standing[a] == STANDING_IN && b < kit->count;
+		     b++) {
 			unsigned lift = kit->lift[a][b];
 
-			if (!lift || selection->standing[a] != STANDING_IN ||
-			    selection->standing[b] != STANDING_IN)
+			if (!lift || selection->standing[b] != STANDING_IN)
 				continue;
 			if (selection->value[a][lift - 1] == LIFT_OFF) {
 				search->excluded = true;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * selection.h -- a config in the making: which microprotocols of the registry are
+ * selection.h -- a layer in the making: which microprotocols of the registry are
  * in it, which are not, which value each enumerated parameter has; and the search
  * for what else it must hold to be whole.
  *
  * All is read from descriptors: roles, needs, exclusions, variables with one
- * writer.  The search is exhaustive: where it finds nothing, no config of one layer
+ * writer.  The search is exhaustive: where it finds nothing, no layer at this place
  * holds what was selected.  What descriptors alone cannot say, as how two
  * parameters go together, nopal_plan_parse decides.
  */
@@ -46,8 +46,6 @@ struct kit {
 	uint8_t conflict[KIT_PARTS][KIT_PARTS]; /* enum kit_conflict */
 	/* 1 + the first's setting that lifts its exclusion of the second; 0: none */
 	uint8_t lift[KIT_PARTS][KIT_PARTS];
-	/* It needs, itself or by those that it needs, what nothing here gives. */
-	bool hopeless[KIT_PARTS];
 };
 
 enum standing { STANDING_OPEN, STANDING_IN, STANDING_OUT };
@@ -57,6 +55,9 @@ struct selection {
 	uint8_t standing[KIT_PARTS]; /* enum standing */
 	uint8_t value[KIT_PARTS]
 		     [KIT_SETTINGS]; /* 1 + its index; 0: not chosen */
+	/* Roles that its place gives, joined by '|'. */
+	const char *stands_on;
+	bool to_many; /* it speaks to many: only who keeps nothing of a peer fits */
 };
 
 /* How a search went that found nothing. */
@@ -73,8 +74,9 @@ struct selection_search {
 	char text[160]; /* the need that nobody could meet, or the refusal */
 };
 
-/* What the registry has now. */
-void kit_take_stock(struct kit *kit);
+/* What the registry has now, but for what tests have put into it, whose names begin
+ * with an article, unless `all`. */
+void kit_take_stock(struct kit *kit, bool all);
 /* The word of a value, as one would write it; into `text`. */
 void kit_value_word(const struct kit_setting *setting, unsigned value,
 		    char *text, size_t room);
@@ -86,6 +88,8 @@ bool selection_complete(struct selection *selection,
 /* Does a part that is in forbid this one? */
 enum kit_conflict selection_conflict(const struct selection *selection,
 				     unsigned part);
+/* Has it a place here, beside those that are in? */
+bool selection_fits(const struct selection *selection, unsigned part);
 /* Does the checker take it?  If not, its first word on it goes into `text`. */
 bool selection_is_good(const struct selection *selection, char *text,
 		       size_t room);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * weather.h -- networks whose words change with time: chaos, then calm.
+ *
+ *     delay 20ms loss 50%; 2s: delay 10ms down 2s 4s; 5s: delay 20ms
+ *
+ * Phases are divided by semicolons; each but the first begins with the time at which
+ * its words come to hold.  The last one is the calm, where there are two or more.
+ */
+#ifndef NOPAL_TEST_WEATHER_H
+#define NOPAL_TEST_WEATHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "draw.h"
+
+enum { WEATHER_PHASES = 4, WEATHER_WORDS = 320, WEATHER_TEXT = 1280 };
+
+struct weather {
+	struct weather_phase {
+		int64_t from_ns;
+		char words[WEATHER_WORDS];
+	} phase[WEATHER_PHASES];
+	unsigned phases;
+};
+
+/* False: there is no such weather. */
+bool weather_read(const char *text, struct weather *ret_weather);
+void weather_write(const struct weather *weather, char *text, size_t room);
+/* When the last change is over; 0: there is none. */
+int64_t weather_calm_ns(const struct weather *weather);
+/* Has any phase this word? */
+bool weather_has(const struct weather *weather, const char *word);
+/* So long without a way through, or so slow, that who has patience as by default may
+ * lose it. */
+bool weather_is_cruel(const struct weather *weather);
+
+/* From perfect to cruel.  `damages`: bytes may change on the way.  Packets of `mtu`
+ * bytes pass, but where a phase draws less. */
+void weather_draw(struct draw *from, bool damages, uint32_t mtu,
+		  struct weather *ret_weather);
+
+#endif
