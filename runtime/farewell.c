@@ -61,8 +61,8 @@ bool nopal_failure_read(struct nopal_reader *reader,
 	const char *head = failure_head((enum nopal_end)end, length > 0);
 	size_t at = strlen(head);
 
-	if (reader->bad || end <= NOPAL_ENDED_WELL ||
-	    end > NOPAL_ENDS_LAST || length > FAREWELL_SAID_MOST)
+	if (reader->bad || end <= NOPAL_ENDED_WELL || end > NOPAL_ENDS_LAST ||
+	    length > FAREWELL_SAID_MOST)
 		return false;
 	memcpy(text, head, at);
 	for (size_t i = 0; i < length; i++)

@@ -267,8 +267,8 @@ const struct nopal_microprotocol nopal_aead = {
 	.promises = NOPAL_PROMISES(
 		{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_READERS,
 		  .because = "every datagram is encrypted and authenticated" },
-		{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_KNOWN_PEER,
-		  .when = "psk_file",
+		{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES,
+		  NOPAL_KNOWN_PEER, .when = "psk_file",
 		  .because = "the peer has the key of the file" }),
 	.parameters_size = sizeof(struct aead_parameters),
 	.parameters = aead_table,

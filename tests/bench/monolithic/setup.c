@@ -130,8 +130,7 @@ bool monolith_setup_read(struct monolith_setup *ret_setup,
 			 struct nopal_problems *problems)
 {
 	if (!fits(plan)) {
-		nopal_problems_add(problems, plan->name, 0,
-				   "use bulk_cubic",
+		nopal_problems_add(problems, plan->name, 0, "use bulk_cubic",
 				   "the monolith does not speak this config");
 		return false;
 	}
