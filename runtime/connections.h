@@ -19,6 +19,12 @@ struct nopal_connection *nopal_meet(const char *config, const char *local,
 				    struct nopal_problems *problems);
 struct nopal_listener *nopal_listen(const char *config, const char *address,
 				    struct nopal_problems *problems);
+/* The same with a reset key (NOPAL_RESET_KEY_BYTES, see nopal_endpoint_set_reset_key):
+ * one that was listening here before with this key has its peers told at once. */
+struct nopal_listener *nopal_listen_keyed(const char *config,
+					  const char *address,
+					  const uint8_t *reset_key,
+					  struct nopal_problems *problems);
 struct nopal_connection *nopal_accept(struct nopal_listener *listener,
 				      int64_t timeout_ns,
 				      struct nopal_problems *problems);

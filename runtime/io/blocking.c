@@ -158,6 +158,14 @@ struct nopal_connection *nopal_meet(const char *config, const char *local,
 struct nopal_listener *nopal_listen(const char *config, const char *address,
 				    struct nopal_problems *problems)
 {
+	return nopal_listen_keyed(config, address, NULL, problems);
+}
+
+struct nopal_listener *nopal_listen_keyed(const char *config,
+					  const char *address,
+					  const uint8_t *reset_key,
+					  struct nopal_problems *problems)
+{
 	struct nopal_listener *listener;
 	struct nopal_address local;
 	struct nopal_plan *plan;
@@ -170,6 +178,8 @@ struct nopal_listener *nopal_listen(const char *config, const char *address,
 	if (!hub)
 		return NULL;
 	hub->listening = true;
+	if (reset_key)
+		nopal_endpoint_set_reset_key(hub->endpoint, reset_key);
 	listener = calloc(1, sizeof(*listener));
 	if (!listener || nopal_endpoint_allow(hub->endpoint, plan,
 					      NOPAL_ALLOW_CONNECTIONLESS,

@@ -3,7 +3,7 @@
  * live_shard.c -- one address for several worlds: a group of sockets with
  * SO_REUSEPORT, and a filter that says whose a datagram is.
  *
- *   opening datagram        --> the kernel's hash of both addresses
+ *   opening, ask or reset   --> the kernel's hash of both addresses
  *   of a session            --> by the session id in bytes 1 to 4
  *   too short for an id     --> shard 0, where it is counted
  *
@@ -50,11 +50,15 @@ static int shard_filter(int fd, uint32_t count)
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 nopal__first_byte(NOPAL_KIND_CONNECT), 6, 0),
+			 nopal__first_byte(NOPAL_KIND_CONNECT), 8, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 nopal__first_byte(NOPAL_KIND_DATA_OPENING), 5, 0),
+			 nopal__first_byte(NOPAL_KIND_DATA_OPENING), 7, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 nopal__first_byte(NOPAL_KIND_CONTROL_OPENING), 4, 0),
+			 nopal__first_byte(NOPAL_KIND_CONTROL_OPENING), 6, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+			 nopal__first_byte(NOPAL_KIND_ASK), 5, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+			 nopal__first_byte(NOPAL_KIND_RESET), 4, 0),
 		/* as nopal__shard_of has it, with the upper half of the id */
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, SHARD_ID_AT),
 		BPF_STMT(BPF_ALU | BPF_MUL | BPF_K, count),

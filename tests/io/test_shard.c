@@ -147,12 +147,13 @@ static void test_an_opener_stays_on_a_shard(void **state)
 {
 	static const uint8_t kinds[] = { NOPAL_KIND_CONNECT,
 					 NOPAL_KIND_DATA_OPENING,
-					 NOPAL_KIND_CONTROL_OPENING };
+					 NOPAL_KIND_CONTROL_OPENING,
+					 NOPAL_KIND_ASK, NOPAL_KIND_RESET };
 	struct group *group = *state;
 	unsigned used = 0;
 
 	for (uint32_t i = 0; i < IDS; i++)
-		group_send(group, 0, kinds[i % 3],
+		group_send(group, 0, kinds[i % 5],
 			   i * UINT32_C(0x9e3779b1) + 1);
 	group_run(group, IDS);
 	for (unsigned i = 0; i < SHARDS; i++)
