@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "problems.h"
+
 struct nopal_arena_block {
 	struct nopal_arena_block *older;
 	size_t bytes;
@@ -26,6 +28,7 @@ static void *arena_take(struct nopal_arena *arena, size_t bytes, bool secret)
 		block = calloc(1, sizeof(*block) + bytes);
 	if (!block) {
 		arena->failed = true;
+		nopal__problems_no_memory(arena->problems);
 		return NULL;
 	}
 	block->older = arena->newest;

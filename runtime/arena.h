@@ -8,10 +8,10 @@
  * and they end together.  So all of it comes from one arena.
  *
  * Where the machine has no memory the arena fails, and stays so: it gives no
- * more.  Who takes an object or a place in an array looks at what it got; texts
- * (text.h) are never NULL, and so need no look.  What was made of a failed arena
- * is thrown away: each phase (reading, composing, sealing) asks `failed` at its
- * end, and says so by nopal__problems_no_memory().
+ * more.  The problems learn of it at once, and take no others, which would be about
+ * what is missing.  Who takes an object or a place in an array looks at what it got;
+ * texts (text.h) are never NULL, and so need no look.  What was made of a failed
+ * arena is thrown away: each phase (reading, composing, sealing) asks at its end.
  */
 #ifndef NOPAL_ARENA_H
 #define NOPAL_ARENA_H
@@ -20,10 +20,12 @@
 #include <stddef.h>
 
 struct nopal_arena_block;
+struct nopal_problems;
 
-/* Zero it first. */
+/* Zero it first, but for `problems`. */
 struct nopal_arena {
 	struct nopal_arena_block *newest;
+	struct nopal_problems *problems; /* where its failure is one; or NULL */
 	bool failed;
 };
 

@@ -310,11 +310,10 @@ struct nopal_composition *nopal__compose(struct nopal_config *config,
 
 	if (!config)
 		return NULL;
+	config->arena.problems = problems;
 	composition = compose_new(config);
 	if (composition)
 		compose_layers(composition, problems);
-	if (config->arena.failed)
-		nopal__problems_no_memory(problems);
 	if (problems->errors == config->errors_before)
 		return composition;
 	nopal__config_free(config);

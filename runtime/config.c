@@ -478,6 +478,7 @@ static bool config_begin(struct nopal__reader *reader,
 		return false;
 	}
 	config->errors_before = problems->errors;
+	config->arena.problems = problems;
 	reader->config = config;
 	reader->arena = &config->arena;
 	return true;
@@ -497,8 +498,6 @@ static struct nopal_config *config_finish(struct nopal__reader *reader,
 		if (!config->description)
 			config->description = "";
 	}
-	if (reader->arena->failed)
-		nopal__problems_no_memory(reader->problems);
 	if (config->file_count && !reader->arena->failed)
 		return config;
 	nopal__config_free(config);

@@ -472,7 +472,7 @@ static bool has_arguments(const struct nopal_plan *plan,
 int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources,
 		    FILE *out, struct nopal_problems *problems)
 {
-	struct nopal_arena arena = { 0 };
+	struct nopal_arena arena = { .problems = problems };
 	struct nopal_text text = { .arena = &arena };
 	int failed;
 
@@ -482,8 +482,6 @@ int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources,
 	failed = write_sources(&text, plan, sources, problems);
 	write_shape(&text, plan);
 	write_tail(&text, plan);
-	if (arena.failed)
-		nopal__problems_no_memory(problems);
 	failed |= arena.failed;
 	if (!failed && fwrite(text.start, 1, text.length, out) != text.length)
 		failed = -1;

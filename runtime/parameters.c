@@ -363,7 +363,5 @@ int nopal__compose_resolve(struct nopal_composition *composition,
 			parameters_resolve(layer->arena, &layer->members[j],
 					   segment_bytes, problems);
 	}
-	if (composition->config->arena.failed)
-		nopal__problems_no_memory(problems);
 	return problems->errors == errors ? 0 : -EINVAL;
 }

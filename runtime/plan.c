@@ -360,8 +360,7 @@ static struct nopal_plan *plan_of(struct nopal_config *config,
 	if (!composition)
 		return NULL;
 	plan = seal_plan(composition, problems);
-	if (composition->config->arena.failed)
-		nopal__problems_no_memory(problems);
+	composition->config->arena.problems = NULL; /* they are the caller's */
 	if (problems->errors == errors)
 		return plan;
 	nopal__composition_free(composition);

@@ -207,10 +207,8 @@ static int registry_take(struct nopal_arena *arena, void *object,
 	const char *symbol = registry_symbol(arena, path);
 	const struct nopal_microprotocol *found;
 
-	if (arena->failed)
-		return -ENOMEM;
-	found = dlsym(object, symbol);
-	if (!found)
+	found = arena->failed ? NULL : dlsym(object, symbol);
+	if (!found && !arena->failed)
 		nopal_problems_add(problems, path, 0,
 				   "name the file after its microprotocol",
 				   "the plugin has no symbol `%s`", symbol);
@@ -277,7 +275,7 @@ static int registry_load(struct nopal_arena *arena, const char *name,
 int nopal_plugin_load(const char *name_or_path, const char *beside,
 		      struct nopal_problems *problems)
 {
-	struct nopal_arena arena = { 0 };
+	struct nopal_arena arena = { .problems = problems };
 	int result = 0;
 
 	if (strchr(name_or_path, '/'))
@@ -285,10 +283,8 @@ int nopal_plugin_load(const char *name_or_path, const char *beside,
 					    problems);
 	else if (!nopal_registry_find(name_or_path))
 		result = registry_load(&arena, name_or_path, problems);
-	if (arena.failed) {
-		nopal__problems_no_memory(problems);
+	if (arena.failed)
 		result = -ENOMEM;
-	}
 	nopal__arena_release(&arena);
 	return result;
 }

@@ -156,7 +156,7 @@ static const char *cache_prepare(const struct nopal_plan *plan,
 char *nopal_plan_unit_file(const struct nopal_plan *plan,
 			   struct nopal_problems *problems)
 {
-	struct nopal_arena arena = { 0 };
+	struct nopal_arena arena = { .problems = problems };
 	const char *prepared = cache_prepare(plan, &arena, problems);
 	char *file = prepared && !arena.failed ? strdup(prepared) : NULL;
 

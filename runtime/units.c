@@ -253,7 +253,7 @@ static void units_say_word(const char *text, const char *choices,
 			   const char *what, struct nopal_problems *problems)
 {
 	const char *names[64] = { 0 }, *word;
-	struct nopal_arena arena = { 0 };
+	struct nopal_arena arena = { .problems = problems };
 	const char *rest = choices;
 	size_t count = 0;
 
@@ -264,8 +264,6 @@ static void units_say_word(const char *text, const char *choices,
 	}
 	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not one of %s",
 			   what, text, choices);
-	if (arena.failed)
-		nopal__problems_no_memory(problems);
 	nopal__problems_suggest(problems, text, names, "write one of: ");
 	nopal__arena_release(&arena);
 }

@@ -78,6 +78,8 @@ static void read_one(void *context)
 	if (failed) {
 		assert_null(plan);
 		assert_true(says_no_memory(&problems));
+		if (reading->good) /* and nothing of what is missing for it */
+			assert_int_equal(problems.errors, 1);
 	} else if (!plan == reading->good) {
 		nopal_problems_print(&problems, stderr);
 		fail_msg("%s should be %s", reading->file,
