@@ -277,7 +277,9 @@ struct nopal_destination_info {
 /* All optional.  Called in the world's thread; a session may be closed or
  * aborted, and messages sent, from within any of them. */
 struct nopal_callbacks {
-	/* An accepted session: return its `user`. */
+	/* An accepted session: return its `user`.  Of a stream that the peer opens
+	 * over a flow of ours, `listener_user` is the `user` of the session that
+	 * opened the flow, also where that one has ended. */
 	void *(*accepted)(struct nopal_session *session, void *listener_user);
 	void (*opened)(struct nopal_session *session, void *user);
 	/* A message arrived; it is given back on return unless it is kept. */
