@@ -88,7 +88,7 @@ static int end(void **state)
 
 static void dial(size_t count)
 {
-	const char *addresses[MANY];
+	const char *addresses[MANY] = { 0 };
 
 	for (size_t i = 0; i < count; i++)
 		addresses[i] = receiver[i].address;
@@ -447,7 +447,7 @@ static int end_of_the_mortal(void **state)
 /* All three, of whom the last is the other process. */
 static void dial_the_mortal(void)
 {
-	const char *addresses[MANY];
+	const char *addresses[MANY] = { 0 };
 
 	for (int i = 0; i < MANY; i++)
 		addresses[i] = receiver[i].address;
