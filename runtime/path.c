@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 
+#include "paths.h"
 #include "demux.h"
 #include "path_cache.h"
 

@@ -21,6 +21,7 @@
 #include "bytes.h"
 #include "demux.h"
 #include "farewell.h"
+#include "paths.h"
 #include "reset.h"
 
 enum {

@@ -85,19 +85,6 @@ struct nopal_own_calls {
 	const char *custom_name[NOPAL_CUSTOM_ROOM];
 };
 
-/* What a session has once it has a second path; the first one is not among them. */
-struct nopal_path {
-	struct nopal_endpoint *endpoint; /* NULL: no path has this number */
-	struct nopal_address peer;
-	bool given; /* by the application */
-	int64_t heard_ns;
-};
-struct nopal_paths {
-	uint32_t open;			  /* a bit a path */
-	struct nopal_address opened_with; /* what the peer's address was */
-	struct nopal_path path[NOPAL_PATHS_MOST];
-};
-
 /* Of a silence: doubt.c. */
 struct nopal_doubt {
 	uint64_t nonce;	    /* 0: nobody was asked */

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "paths.h"
 #include "session.h"
 
 enum {

@@ -20,7 +20,6 @@
 #include <string.h>
 #include <time.h>
 #include <event2/event.h>
-#include <sys/random.h>
 
 #include "live.h"
 
@@ -75,30 +74,12 @@ static int64_t live_clock(struct nopal_world *world)
 	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec;
 }
 
-/* False: the kernel gives none, as where a filter of system calls forbids it. */
-static bool live_getrandom(void *bytes, size_t length)
-{
-	uint8_t *at = bytes;
-
-	while (length) {
-		ssize_t got = getrandom(at, length, 0);
-
-		if (got < 0 && errno != EINTR)
-			return false;
-		if (got < 0)
-			continue;
-		at += got;
-		length -= (size_t)got;
-	}
-	return true;
-}
-
 /* Better no process than a key that is known; but there is no world where the kernel
  * gave nothing at first. */
 static void live_random_bytes(struct nopal_world *world, void *bytes,
 			      size_t length)
 {
-	bool given = live_getrandom(bytes, length);
+	bool given = nopal__live_random_fill(bytes, length);
 
 	(void)world;
 	assert(given);
@@ -591,7 +572,8 @@ struct nopal_world *nopal_live_new(struct event_base *base)
 {
 	struct live_world *live = calloc(1, sizeof(*live));
 
-	if (!live || !live_getrandom(live->random, sizeof(live->random))) {
+	if (!live ||
+	    !nopal__live_random_fill(live->random, sizeof(live->random))) {
 		free(live);
 		return NULL;
 	}

@@ -162,4 +162,8 @@ void nopal__live_loop_stop(struct nopal__live_loop *loop);
 void nopal__live_loop_call(struct nopal__live_loop *loop); /* from any thread */
 void nopal__live_loop_free(struct nopal__live_loop *loop); /* and its world */
 
+/* live_random.c: false: the kernel gives none, as where a filter of system calls
+ * forbids it. */
+bool nopal__live_random_fill(void *bytes, size_t length);
+
 #endif

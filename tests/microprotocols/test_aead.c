@@ -8,9 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
+#include <cmocka.h>
 
 #include "aead.h"
 #include "capture.h"
