@@ -13,6 +13,7 @@
  *   NOPAL_LAW_SEED=N       from this seed on
  *   NOPAL_LAW_CASE=FILE    that case alone
  *   NOPAL_LAW_TRACE=FILE   its trace, for `nopal trace`
+ *   NOPAL_LAW_DUMP=1       where each side is at the end, and what it holds
  *   NOPAL_LAW_KEEP=FOLDER  cases that fail are written there
  *   NOPAL_LAW_SHRINK=off   as they are
  */
@@ -70,43 +71,41 @@ static unsigned long asked(const char *variable, unsigned long otherwise)
 /* ------------------------------------------------------------------------ cases */
 
 /* What the network under it has to be. */
-struct needs {
-	bool finds_damage; /* before anything of a datagram counts */
-	uint32_t mtu;	   /* bytes of its longest packet */
-};
-
-static struct needs needs_of(const char *config)
+static struct weather_for weather_for(struct draw *from, const char *config)
 {
-	struct needs needs = { 0 };
+	struct weather_for what = { 0 };
+	struct nopal_service lowest, service;
 	struct nopal_problems problems;
-	struct nopal_service service;
 	struct nopal_plan *plan;
 
 	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "law.conf", NULL, &problems);
 	nopal_problems_fini(&problems);
-	nopal_plan_service(plan, nopal_plan_layers(plan) - 1, NULL, &service);
-	needs.finds_damage =
-		nopal_promises(&service, NOPAL_INTEGRITY, NOPAL_ACCIDENTS);
-	needs.mtu = plan->datagram_bytes + IP_UDP_BYTES;
+	nopal_plan_service(plan, nopal_plan_layers(plan) - 1, NULL, &lowest);
+	nopal_plan_service(plan, 0, NULL, &service);
+	/* found before anything of a datagram counts */
+	what.damages =
+		draw_happens(from, DAMAGED_PERCENT) &&
+		nopal_promises(&lowest, NOPAL_INTEGRITY, NOPAL_ACCIDENTS);
+	what.mtu = plan->datagram_bytes + IP_UDP_BYTES;
+	what.may_pace =
+		nopal_promises(&service, NOPAL_PACE, NOPAL_NETWORK_PACE);
 	nopal_plan_unref(plan);
-	return needs;
+	return what;
 }
 
 static void case_draw(struct tally *tally, uint64_t seed, struct lawcase *one)
 {
 	struct draw from = draw_of(~seed);
 	struct weather weather;
-	struct needs needs;
-	bool damages;
+	struct weather_for what;
 
 	memset(one, 0, sizeof(*one));
 	one->seed = seed;
 	one->config = composition_draw(&tally->kit, seed, COMPOSITION_ANY,
 				       &tally->configs);
-	needs = needs_of(one->config);
-	damages = draw_happens(&from, DAMAGED_PERCENT) && needs.finds_damage;
-	weather_draw(&from, damages, needs.mtu, &weather);
+	what = weather_for(&from, one->config);
+	weather_draw(&from, &what, &weather);
 	weather_write(&weather, one->weather, sizeof(one->weather));
 	one->pairs = 1 + (unsigned)draw_below(&from, ORACLE_PAIRS);
 	one->messages =
@@ -121,7 +120,7 @@ static void case_draw(struct tally *tally, uint64_t seed, struct lawcase *one)
 		one->cut_ns = (int64_t)(1 + draw_below(&from, 8000)) *
 			      NOPAL_MILLISECOND;
 	tally->cut += one->cut_ns != 0;
-	tally->damaged += damages;
+	tally->damaged += what.damages;
 }
 
 /* Which microprotocols of the kit are in it. */
@@ -277,13 +276,14 @@ static int is_case(const struct dirent *entry)
 static void test_what_once_failed_holds(void **state)
 {
 	static struct tally tally;
-	struct dirent **entries;
+	struct dirent **entries = NULL;
 	int count;
 
 	(void)state;
 	if (getenv("NOPAL_LAW_CASE"))
 		return;
 	count = scandir(CASES, &entries, is_case, by_name);
+	assert_true(count > 0);
 	for (int i = 0; i < count; i++) {
 		char *name = said("%s/%s", CASES, entries[i]->d_name);
 

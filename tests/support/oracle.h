@@ -33,19 +33,29 @@ enum {
 	ORACLE_SIDES = 2 * ORACLE_PAIRS,
 	ORACLE_LATE = 6, /* of a side's messages, sent when it is calm */
 	ORACLE_TAGS = 3,
-	ORACLE_CLASSES = 1 << 8, /* sets of properties */
 };
 
-/* Bits of a class: what the sender says of a message, where somebody listens. */
+/* What the sender says of a message, where somebody listens; a class has a bit for
+ * each. */
 enum {
-	ORACLE_URGENT = 1 << 0,
-	ORACLE_OUT_OF_BAND = 1 << 1,
-	ORACLE_DEADLINE = 1 << 2,
-	ORACLE_ATTEMPTS = 1 << 3,
-	ORACLE_LABEL = 1 << 4,
-	ORACLE_AFTER = 1 << 5,
-	ORACLE_TAG = 1 << 6,
-	ORACLE_DESTINATION = 1 << 7,
+	ORACLE_URGENT_BIT,
+	ORACLE_OUT_OF_BAND_BIT,
+	ORACLE_DEADLINE_BIT,
+	ORACLE_ATTEMPTS_BIT,
+	ORACLE_LABEL_BIT,
+	ORACLE_AFTER_BIT,
+	ORACLE_TAG_BIT,
+	ORACLE_DESTINATION_BIT,
+	ORACLE_PROPERTIES,
+};
+enum {
+	ORACLE_DEADLINE = 1 << ORACLE_DEADLINE_BIT,
+	ORACLE_ATTEMPTS = 1 << ORACLE_ATTEMPTS_BIT,
+	ORACLE_LABEL = 1 << ORACLE_LABEL_BIT,
+	ORACLE_AFTER = 1 << ORACLE_AFTER_BIT,
+	ORACLE_TAG = 1 << ORACLE_TAG_BIT,
+	ORACLE_DESTINATION = 1 << ORACLE_DESTINATION_BIT,
+	ORACLE_CLASSES = 1 << ORACLE_PROPERTIES,
 };
 
 struct oracle_promise {
@@ -86,6 +96,7 @@ struct oracle_side {
 	uint32_t fates, delivered;
 	struct oracle_heard heard[ORACLE_SIDES]; /* by who spoke */
 	bool begun, ended, closing;
+	bool orphan; /* of a damaged request, and heard nothing */
 	bool peer_closed;
 	bool gathers; /* its destinations are not all added yet */
 	bool dropped; /* a destination that the group has lost */
@@ -115,6 +126,7 @@ struct oracle {
 	bool unheard; /* without a handshake: all that would introduce it was lost */
 	bool told; /* a checker ended it, for what the composition never promised;
 		    * nothing is watched from then on */
+	bool tired; /* it was given up after very many steps without progress */
 	bool broken; /* a session ended because of silence, as it may */
 	unsigned pairs, openers, sides;
 	struct oracle_side side[ORACLE_SIDES];
@@ -164,6 +176,8 @@ void oracle_violated(struct oracle *oracle, const char *how, ...)
 /* oracle_inside.c: has the layer of this part segments that have left, and whose
  * status is not known? */
 bool oracle_waits_for_ack(const struct oracle_side *side, int part);
+/* For people: where each side is, and what it holds. */
+void oracle_dump(const struct oracle *oracle);
 
 /* oracle_talk.c: when its messages are due, and sending those that are. */
 void oracle_plan_messages(struct oracle_side *side, uint32_t messages);
@@ -175,7 +189,11 @@ bool oracle_closes_itself(const struct oracle *oracle);
 int oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes,
 		    size_t length);
 
+/* oracle_ends.c */
+extern const struct nopal_callbacks oracle_callbacks;
+
 /* oracle_judge.c */
+extern const char *const oracle_properties[ORACLE_PROPERTIES];
 const struct oracle_promise *oracle_promise(struct oracle *oracle,
 					    unsigned class);
 static inline bool oracle_promised(struct oracle *oracle, unsigned class,

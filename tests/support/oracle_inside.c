@@ -167,6 +167,43 @@ bool oracle_waits_for_ack(const struct oracle_side *side, int part)
 	return side->session && stack_waits(nopal__core(side->session), part);
 }
 
+static void dump_stack(const struct nopal_core *core)
+{
+	for (; core; core = core->below) {
+		printf("  layer %s: life %d, peer closed %d, unfinished %u\n",
+		       core->layer->name, core->life, core->peer_closed,
+		       core->awake ? core->awake->unfinished : 0);
+		for (uint32_t i = 0;
+		     core->awake && i < core->layer->shared_count; i++)
+			printf("    %s %lld\n", core->layer->shared[i].name,
+			       (long long)core->shared[i]);
+		if (core->awake)
+			nopal_session_dump(&core->session, stdout);
+		for (uint32_t i = 0;
+		     core->is_group && i < nopal__member_count(core); i++)
+			dump_stack(nopal__member_at(core, i));
+	}
+}
+
+void oracle_dump(const struct oracle *oracle)
+{
+	for (unsigned i = 0; i < oracle->sides; i++) {
+		const struct oracle_side *side = &oracle->side[i];
+
+		printf("side %u: %s%s, pushed %u of %u, %u fates, %u heard, "
+		       "end %d %s at %.3f s\n",
+		       i, side->begun ? "begun" : "not there",
+		       side->ended ? ", ended" : "", side->pushed,
+		       side->messages, side->fates, side->delivered, side->end,
+		       side->end_text,
+		       (double)side->end_ns / (double)NOPAL_SECOND);
+		if (side->session)
+			dump_stack(nopal__core(side->session));
+	}
+	printf("at %.3f s\n",
+	       (double)nopal_world_now(oracle->world) / (double)NOPAL_SECOND);
+}
+
 static const struct nopal_binding oracle_bindings[] = {
 #define EVENT(name, type, doc)                                                 \
 	NOPAL_ON(name, oracle_on_##name, .kinds = NOPAL_EVERY_KIND),

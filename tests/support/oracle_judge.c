@@ -8,21 +8,21 @@
 #include "compose.h"
 #include "oracle.h"
 
-static const char *const names[] = {
+const char *const oracle_properties[ORACLE_PROPERTIES] = {
 	"urgent", "out_of_band", "deadline", "attempts",
 	"label",  "after",	 "tag",	     "destination",
 };
-enum { NAMES = sizeof(names) / sizeof(*names) };
 
 /* -------------------------------------------------------------------- promises */
 
 static void class_names(unsigned class, char *text, size_t room)
 {
 	*text = '\0';
-	for (unsigned i = 0; i < NAMES; i++)
+	for (unsigned i = 0; i < ORACLE_PROPERTIES; i++)
 		if (class & 1u << i)
 			snprintf(text + strlen(text), room - strlen(text),
-				 "%s%s", *text ? "|" : "", names[i]);
+				 "%s%s", *text ? "|" : "",
+				 oracle_properties[i]);
 }
 
 static int64_t bound_of(const struct nopal_plan *plan,
@@ -164,7 +164,7 @@ static void check_named(struct oracle_side *side, struct oracle_side *from,
 		oracle_promise(side->oracle, class_of(from, index))
 			->bound[NOPAL_ORDER];
 
-	if (after >= 0 && !heard->seen[after] &&
+	if (after >= 0 && !heard->seen[after] && !side->oracle->set &&
 	    nopal_world_now(side->oracle->world) <
 		    message->sent_ns + patience_ns &&
 	    promised(from, index, NOPAL_ORDER, NOPAL_AFTER_NAMED) &&
@@ -181,8 +181,8 @@ static void check_labels(struct oracle_side *side, struct oracle_side *from,
 			 int index, const struct nopal_message *message)
 {
 	const struct oracle_message *sent = &from->message[index];
-	unsigned label = side->oracle->property[4];
-	unsigned tag = side->oracle->property[6];
+	unsigned label = side->oracle->property[ORACLE_LABEL_BIT];
+	unsigned tag = side->oracle->property[ORACLE_TAG_BIT];
 
 	if (!promised(from, index, NOPAL_LABELS, NOPAL_EACH_MESSAGE))
 		return;
@@ -294,7 +294,8 @@ static void check_counters(struct oracle_side *side)
 	if (counters->rx_malformed && !oracle->corrupts && !oracle->foreign)
 		oracle_violated(oracle, "the %s did not understand its peer",
 				called(side));
-	if (counters->rx_sealed_badly && !oracle->corrupts && !oracle->replays)
+	if (counters->rx_sealed_badly && !oracle->corrupts &&
+	    !oracle->replays && !oracle->set)
 		oracle_violated(oracle, "the %s refused what its peer sealed",
 				called(side));
 	if (counters->misuses)
@@ -430,15 +431,28 @@ static bool is_left_alone(const struct oracle_side *side)
 	       !oracle_waits_for_ack(side, promise->part_of_death);
 }
 
-static void check_ended(struct oracle_side *side)
+/* Nobody is there any more who would speak to it. */
+static bool has_no_peer(const struct oracle_side *side)
 {
 	struct oracle *oracle = side->oracle;
 
-	if (side->ended || (!side->opener && !side->begun))
+	for (unsigned i = 0; i < oracle->sides; i++)
+		if (oracle_speaks_to(&oracle->side[i], side) &&
+		    !oracle->side[i].ended)
+			return false;
+	return true;
+}
+
+static void check_ended(struct oracle_side *side)
+{
+	struct oracle *oracle = side->oracle;
+	bool alone = oracle->run->cut_ns || oracle->broken || has_no_peer(side);
+
+	if (side->ended || (!side->opener && !side->begun) ||
+	    may_stand_still(oracle))
 		return;
-	if (may_stand_still(oracle))
-		return;
-	if ((oracle->run->cut_ns || oracle->broken) && is_left_alone(side))
+	/* its patience may be years */
+	if (alone && (is_left_alone(side) || (oracle->tired && oracle->set)))
 		return;
 	if (oracle->run->cut_ns)
 		oracle_violated(oracle,

@@ -15,7 +15,6 @@
 enum {
 	NAME_BYTES = 4,
 	BURST = 8,
-	PROPERTIES = 8,
 	SEGMENT_MOST = 9000,
 	USUAL_MOST = 6000,
 	/* one message in so many has it */
@@ -121,6 +120,8 @@ static uint32_t length_draw(struct oracle *oracle, bool *empty)
 	}
 	if (length > oracle->longest)
 		length = oracle->longest;
+	if (length < nopal_plan_message_least(oracle->plan))
+		length = nopal_plan_message_least(oracle->plan);
 	return length > 1 && length < NAME_BYTES ? 1 : (uint32_t)length;
 }
 
@@ -133,16 +134,16 @@ static bool one_in(struct oracle *oracle, uint64_t so_many)
 /* What the application says of a message, of what the composition listens to. */
 static void class_draw(struct oracle_side *side, uint32_t index)
 {
-	static const uint8_t chance[] = { URGENT,     OUT_OF_BAND, EXPENDABLE,
-					  EXPENDABLE, 1,	   RELATED,
-					  1,	      ONLY };
+	static const uint8_t chance[ORACLE_PROPERTIES] = {
+		URGENT, OUT_OF_BAND, EXPENDABLE, EXPENDABLE, 1, RELATED, 1, ONLY
+	};
 	struct oracle *oracle = side->oracle;
 	struct oracle_message *message = &side->message[index];
 
 	message->after = -1;
 	if (oracle->run->plain || !oracle->run->answers)
 		return;
-	for (unsigned i = 0; i < sizeof(chance); i++)
+	for (unsigned i = 0; i < ORACLE_PROPERTIES; i++)
 		if (oracle->property[i] && one_in(oracle, chance[i]))
 			message->class |= (uint8_t)(1u << i);
 	if (message->class & ORACLE_AFTER && index)
@@ -230,7 +231,7 @@ static size_t say(const struct oracle_side *side, uint32_t index,
 {
 	size_t count = 0;
 
-	for (unsigned bit = 0; bit < PROPERTIES; bit++)
+	for (unsigned bit = 0; bit < ORACLE_PROPERTIES; bit++)
 		if (side->message[index].class & 1u << bit)
 			properties[count++] = (struct nopal_property){
 				side->oracle->property[bit],
@@ -242,7 +243,7 @@ static size_t say(const struct oracle_side *side, uint32_t index,
 static int send_one(struct oracle_side *side)
 {
 	static uint8_t bytes[ORACLE_LONGEST];
-	struct nopal_property properties[PROPERTIES];
+	struct nopal_property properties[ORACLE_PROPERTIES];
 	uint32_t index = side->pushed;
 	struct oracle_message *message = &side->message[index];
 	int result;

@@ -166,39 +166,47 @@ static void chaos_draw(struct draw *from, bool damages, int64_t from_ms,
 		       (long long)until_ms);
 }
 
-/* Loses nothing, and need not be quick. */
+/* Loses nothing; those that come last are slow. */
 static const char *const calms[] = {
-	"delay 20ms", "delay 20ms",
-	"delay 20ms", "delay 1ms",
-	"delay 1s",   "rate 10kbit delay 50ms",
-	"delay 0ms",  "delay 5ms rate 1mbit",
+	"delay 20ms",
+	"delay 20ms",
+	"delay 20ms",
+	"delay 1ms",
+	"delay 1s",
+	"delay 0ms",
+	"rate 10kbit delay 50ms",
+	"delay 5ms rate 1mbit",
 };
+enum { SLOW_CALMS = 2, CALMS = sizeof(calms) / sizeof(*calms) };
 
-static void pass(uint32_t mtu, struct weather_phase *phase)
+static void phase_begin(const struct weather_for *what,
+			struct weather_phase *phase)
 {
-	if (mtu > USUAL_MTU)
-		append(phase->words, sizeof(phase->words), "mtu %u ", mtu);
+	if (what->mtu > USUAL_MTU)
+		append(phase->words, sizeof(phase->words), "mtu %u ",
+		       what->mtu);
 }
 
-static void phase_draw(struct draw *from, bool damages, uint32_t mtu,
+static void phase_draw(struct draw *from, const struct weather_for *what,
 		       int64_t end_ns, struct weather_phase *phase)
 {
 	int64_t from_ms = phase->from_ns / NOPAL_MILLISECOND;
 	int64_t end_ms = end_ns / NOPAL_MILLISECOND;
 	size_t room = sizeof(phase->words);
 
-	pass(mtu, phase);
+	phase_begin(what, phase);
 	if (draw_happens(from, 70)) {
-		chaos_draw(from, damages, from_ms, end_ms, phase->words, room);
+		chaos_draw(from, what->damages, from_ms, end_ms, phase->words,
+			   room);
 		return;
 	}
 	append(phase->words, room, "fwd: ");
-	chaos_draw(from, damages, from_ms, end_ms, phase->words, room);
+	chaos_draw(from, what->damages, from_ms, end_ms, phase->words, room);
 	append(phase->words, room, " rev: ");
-	chaos_draw(from, damages, from_ms, end_ms, phase->words, room);
+	chaos_draw(from, what->damages, from_ms, end_ms, phase->words, room);
 }
 
-void weather_draw(struct draw *from, bool damages, uint32_t mtu,
+void weather_draw(struct draw *from, const struct weather_for *what,
 		  struct weather *ret_weather)
 {
 	struct weather_phase *phase = ret_weather->phase;
@@ -214,10 +222,11 @@ void weather_draw(struct draw *from, bool damages, uint32_t mtu,
 				  draw_below(from,
 					     CHAOS_MOST_MS - CHAOS_LEAST_MS)) *
 				NOPAL_MILLISECOND;
-		phase_draw(from, damages, mtu, phase[i + 1].from_ns, &phase[i]);
+		phase_draw(from, what, phase[i + 1].from_ns, &phase[i]);
 	}
-	pass(mtu, &phase[chaos]);
+	phase_begin(what, &phase[chaos]);
 	append(phase[chaos].words, sizeof(phase->words), "%s",
-	       DRAW_ONE(from, calms));
+	       calms[draw_below(from,
+				what->may_pace ? CALMS : CALMS - SLOW_CALMS)]);
 	ret_weather->phases = chaos + 1;
 }

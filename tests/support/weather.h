@@ -37,9 +37,15 @@ bool weather_has(const struct weather *weather, const char *word);
  * lose it. */
 bool weather_is_cruel(const struct weather *weather);
 
-/* From perfect to cruel.  `damages`: bytes may change on the way.  Packets of `mtu`
- * bytes pass, but where a phase draws less. */
-void weather_draw(struct draw *from, bool damages, uint32_t mtu,
+/* What the network has to be for a composition. */
+struct weather_for {
+	bool damages; /* bytes may change on the way */
+	uint32_t
+		mtu; /* packets of so many bytes pass, but where a phase says less */
+	bool may_pace; /* it sends no faster than the network bears */
+};
+/* From perfect to cruel; the calm is slow only for who paces. */
+void weather_draw(struct draw *from, const struct weather_for *what,
 		  struct weather *ret_weather);
 
 #endif
