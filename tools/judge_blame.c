@@ -343,6 +343,19 @@ static const unsigned gravest[] = {
 	NOPAL_DELIVERY,	 NOPAL_OUTCOME,	   NOPAL_ORDER,
 };
 
+/* Of a session that ended over its budget: did one take the most of that?  A part that
+ * breaks the session for a bound of its own says why itself. */
+static bool is_glutton(const struct judgement *judgement,
+		       const struct judge_suspects *suspects)
+{
+	const struct judge_suspect *most =
+		convicted(suspects, NOPAL_DEED_MEMORY);
+
+	return judgement->end == NOPAL_RESOURCE && most &&
+	       most->deed[NOPAL_DEED_MEMORY] >=
+		       nopal_plan_budget(judgement->plan)->bytes / 2;
+}
+
 /* The end of a session is for the role connection of each layer. */
 static void blame_connection(struct judgement *judgement)
 {
@@ -382,7 +395,7 @@ void judge_blame(struct judgement *judgement,
 		return;
 	blame_by(judgement, suspects, always, JUDGE_RULES);
 	blame_rules(judgement, suspects);
-	if (judgement->end == NOPAL_RESOURCE)
+	if (is_glutton(judgement, suspects))
 		blame_by(judgement, suspects, of_memory, JUDGE_RULES);
 	if (judgement->end == NOPAL_RUNTIME_LIMIT)
 		blame_by(judgement, suspects, of_limit, JUDGE_RULES);
