@@ -129,6 +129,18 @@ void nopal__group_close(struct nopal_core *group);
 void nopal__group_end(struct nopal_core *group, enum nopal_end end,
 		      const char *text);
 void nopal__group_free(struct nopal_core *group);
+
+/* closed_end.c */
+enum { NOPAL_END_WORDS = 256 };
+/* How a stack ends that closes.  Where that is not well, `words`, of NOPAL_END_WORDS
+ * bytes, get how many messages did not arrive, and of many destinations who is lost. */
+enum nopal_end nopal__closed_end(struct nopal_core *bottom, char *words);
+/* The same for a group that breaks, as `text` says, since it has nobody any more. */
+void nopal__lost_words(struct nopal_core *group, const char *text, char *words);
+/* A destination ended by itself, and not in good order. */
+void nopal__lost_note(struct nopal_group *group,
+		      const struct nopal_destination_info *info);
+
 /* channel.c */
 bool nopal__has_channel(const struct nopal_core *core);
 /* Of the datagram that a segment of the group is in its channel. */

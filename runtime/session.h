@@ -463,17 +463,6 @@ void nopal__session_ended_there(struct nopal_core *core, enum nopal_end end,
 				const char *text);
 void nopal__bury(struct nopal_core *bottom); /* free at the end of the turn */
 
-/* closed_end.c */
-enum { NOPAL_END_WORDS = 256 };
-/* How a stack ends that closes.  Where that is not well, `words`, of NOPAL_END_WORDS
- * bytes, get how many messages did not arrive, and of many destinations who is lost. */
-enum nopal_end nopal__closed_end(struct nopal_core *bottom, char *words);
-/* The same for a group that breaks, as `text` says, since it has nobody any more. */
-void nopal__lost_words(struct nopal_core *group, const char *text, char *words);
-/* A destination ended by itself, and not in good order. */
-void nopal__lost_note(struct nopal_group *group,
-		      const struct nopal_destination_info *info);
-
 /* path.c */
 /* The number of the path by which what arrives now came. */
 uint8_t nopal__path_arrived(struct nopal_core *bottom);
