@@ -211,24 +211,27 @@ static void blocking_on_received(struct nopal_session *session,
 		nopal_session_abort(session, "the reader is too slow");
 }
 
-/* Kept messages die with the session: what was not read becomes copies. */
-static void connection_rescue(struct nopal_connection *connection)
+/* Kept messages die with the session: what was not read becomes copies.  False: for
+ * one there is no memory, and neither it nor what came after it can be read. */
+static bool connection_rescue(struct nopal_connection *connection)
 {
 	struct blocking_ring *in = &connection->in;
+	uint32_t whole = 0;
 
-	for (uint32_t i = 0; i < in->count; i++) {
-		struct blocking_item *item = ring_at(in, i);
+	for (; whole < in->count; whole++) {
+		struct blocking_item *item = ring_at(in, whole);
 
 		item->copy = malloc(item->length + 1); /* it may be empty */
-		if (item->copy)
-			nopal_message_copy(item->message, 0, item->copy,
-					   item->length);
-		if (!nopal__blocking_push(&connection->back, *item))
-			continue;
-		ring_at(&connection->back, connection->back.count - 1)->copy =
-			NULL;
+		if (!item->copy)
+			break;
+		nopal_message_copy(item->message, 0, item->copy, item->length);
 		item->message = NULL;
 	}
+	if (whole == in->count)
+		return true;
+	for (; in->count > whole; in->count--)
+		in->bytes -= ring_at(in, in->count - 1)->length;
+	return false;
 }
 
 static void connection_give_back(struct nopal_connection *connection)
@@ -255,7 +258,10 @@ static void blocking_on_ended(struct nopal_session *session, int end,
 		return;
 	connection->session = session;
 	pthread_mutex_lock(&connection->hub->lock);
-	connection_rescue(connection);
+	if (!connection_rescue(connection)) {
+		end = NOPAL_RESOURCE;
+		text = "no memory for what was not yet read";
+	}
 	pthread_mutex_unlock(&connection->hub->lock);
 	connection_give_back(connection);
 	pthread_mutex_lock(&connection->hub->lock);

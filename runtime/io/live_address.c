@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "live.h"
+#include "problems.h"
 
 enum {
 	ADDRESS_HOST_ROOM = 256, /* RFC 1035: a name has at most 255 */
@@ -146,6 +147,10 @@ static int address_resolve(const char *text, const char *host,
 	union live_sockaddr first;
 	int error = getaddrinfo(host, NULL, &hints, &found);
 
+	if (error == EAI_MEMORY) {
+		nopal__problems_no_memory(problems);
+		return -ENOMEM;
+	}
 	if (error) {
 		nopal_problems_add(
 			problems, NULL, 0,
