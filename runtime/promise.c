@@ -223,20 +223,29 @@ static void promise_channel(struct nopal_promise_walk *walk)
 	}
 }
 
+/* How the layer's messages leave where there are many destinations. */
+static void promise_to_many(struct nopal_promise_walk *walk,
+			    const struct nopal_composed_layer *layer)
+{
+	bool channel = promise_answered(layer, "channel");
+
+	walk->for_one = nopal__words_meet("destination", walk->names, '|');
+	walk->casts = channel && !walk->for_one;
+	if (walk->casts)
+		promise_channel(walk);
+	else if (channel) /* what is for all overtakes it there */
+		walk->service.quality[NOPAL_ORDER].value = 0;
+}
+
 static void promise_layer(struct nopal_promise_walk *walk, size_t layer)
 {
 	const struct nopal_composed_layer *composed =
 		&walk->composition->layers[layer];
 
-	bool to_many = layer + 1 < walk->composition->layer_count &&
-		       composed[1].multiplicity == NOPAL_PER_DESTINATION;
-
-	walk->for_one =
-		to_many && nopal__words_meet("destination", walk->names, '|');
-	walk->casts = to_many && !walk->for_one &&
-		      promise_answered(composed, "channel");
-	if (walk->casts)
-		promise_channel(walk);
+	walk->for_one = walk->casts = false;
+	if (layer + 1 < walk->composition->layer_count &&
+	    composed[1].multiplicity == NOPAL_PER_DESTINATION)
+		promise_to_many(walk, composed);
 	for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
 		walk->service.quality[i].below = walk->service.quality[i].value;
 	promise_stages(walk, layer, 0, NOPAL_STAGES);

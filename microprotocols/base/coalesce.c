@@ -7,7 +7,8 @@
  *            waits longer for company only where `delay` says so.  A message
  *            that one datagram cannot carry is refused when it is sent.
  *            Compressed messages share no segment with others, for the attribute
- *            that tells them apart is the segment's.
+ *            that tells them apart is the segment's; nor do urgent ones, for those
+ *            with them would overtake messages that were sent before.
  * Needs:     message_numbers.
  * Provides:  message_segments (exclusive).
  * Excludes:  nothing.
@@ -49,6 +50,7 @@ struct coalesce {
 	struct nopal_writer writer;
 	uint32_t count;	     /* messages in it */
 	uint64_t compressed; /* are they? */
+	bool urgent;	     /* likewise */
 	struct nopal_handle message[COALESCE_MESSAGES];
 };
 
@@ -149,7 +151,8 @@ static bool coalesce_add(struct coalesce *self, const struct nopal_part *part,
 	struct nopal_writer writer = self->writer;
 
 	if (self->count == COALESCE_MESSAGES ||
-	    (self->count && self->compressed != compressed))
+	    (self->count && (self->compressed != compressed ||
+			     self->urgent != message->urgent)))
 		return false;
 	nopal_write_varint(&writer, message->length);
 	nopal_write_bytes(&writer, message->one.bytes, message->length);
@@ -157,6 +160,7 @@ static bool coalesce_add(struct coalesce *self, const struct nopal_part *part,
 		return false;
 	self->writer = writer;
 	self->compressed = compressed;
+	self->urgent = message->urgent;
 	self->message[self->count++] = message->handle;
 	return true;
 }

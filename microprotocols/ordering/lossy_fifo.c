@@ -304,7 +304,6 @@ const struct nopal_microprotocol nopal_lossy_fifo = {
 		  NOPAL_FORWARD | NOPAL_BY_TAG,
 		  .because = "what comes after its successors is dropped" },
 		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
-		  .unless = NOPAL_ORDER, .unless_has = NOPAL_GAPLESS,
 		  .bound = "delay",
 		  .because = "a message that comes after its successors is "
 			     "dropped" },

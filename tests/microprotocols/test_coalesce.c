@@ -44,6 +44,29 @@ static void test_a_turn_is_one_segment(void **state)
 	rig_close(&rig);
 }
 
+/* Messages 1 and 2 are urgent: what is with them would overtake the first. */
+static void test_urgent_messages_share_no_segment_with_others(void **state)
+{
+	struct nopal_property urgent = { .value = 1 };
+	bool outermost;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, PACKED, NULL);
+	urgent.which = nopal_property(rig.plan, "urgent");
+	outermost = nopal__turn_begin(rig.world);
+	nopal__touch(nopal__core(rig.opener.session));
+	for (uint64_t i = 0; i < 5; i++)
+		assert_int_equal(nopal_send_with(rig.opener.session, "x", 1, i,
+						 &urgent, i == 1 || i == 2),
+				 0);
+	nopal__turn_end(rig.world, outermost);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEND_SEGMENT), 3);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 5);
+	rig_close(&rig);
+}
+
 static void test_a_full_segment_leaves_before_the_end(void **state)
 {
 	struct rig rig;
@@ -191,6 +214,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_turn_is_one_segment),
+		cmocka_unit_test(
+			test_urgent_messages_share_no_segment_with_others),
 		cmocka_unit_test(test_a_full_segment_leaves_before_the_end),
 		cmocka_unit_test(test_longest_message_fills_a_segment),
 		cmocka_unit_test(test_a_message_waits_for_company),
