@@ -158,9 +158,14 @@ struct nopal_promise {
 				   "set the rate"                              \
 	}
 #define NOPAL_FLOW_CONTROLLED                                                  \
+	{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,             \
+	  .because = "the receiver says how much may come" },                  \
 	{                                                                      \
-		NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,       \
-			.because = "the receiver says how much may come"       \
+		NOPAL_DEATH, NOPAL_SENDING, NOPAL_LOWERS, 0,                   \
+			.unless = NOPAL_DEATH, .unless_has = NOPAL_NOTICED,    \
+			.because = "a peer that is gone lets nothing go, and " \
+				   "a sender that "                            \
+				   "waits for that sends nothing"              \
 	}
 #define NOPAL_NUMBERS_ONCE                                                     \
 	{ NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE_A_SESSION,   \
