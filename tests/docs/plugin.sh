@@ -87,8 +87,9 @@ export ASAN_OPTIONS
 	wrong "explain does not name the plugin"
 "$program" sim gentle.conf --link "rate 10mbit delay 20ms loss 1%" --json
 
-# ---- a plugin that is installed is found from everywhere
+# ---- a plugin that is installed is found by its name from everywhere
 mv gentle.so "$plugins/"
+sed -i 's|"./gentle.so"|"gentle"|' gentle.conf
 cd "$folder/elsewhere"
 "$program" check "$folder/gentle.conf" || wrong "no plugin in $plugins"
 cat >compiler <<'END'

@@ -32,15 +32,25 @@ static struct {
 	uint32_t asks, proofs, to_stranger, bytes_to_stranger;
 	uint8_t ask[64]; /* the last that went to a stranger */
 	size_t ask_length;
-	bool cut; /* nothing passes */
+	bool cut;		    /* nothing passes */
+	struct passing *on_its_way; /* a list */
 } nat;
 
 struct passing {
+	struct passing **place, *next; /* in the list */
 	struct nopal_endpoint *to;
 	struct nopal_address from;
 	size_t length;
 	uint8_t bytes[];
 };
+
+static void forget(struct passing *passing)
+{
+	*passing->place = passing->next;
+	if (passing->next)
+		passing->next->place = passing->place;
+	free(passing);
+}
 
 static void arrive(void *user)
 {
@@ -49,7 +59,15 @@ static void arrive(void *user)
 	if (!nat.cut)
 		nopal_sim_inject(rig.world, passing->to, &passing->from,
 				 passing->bytes, passing->length);
-	free(passing);
+	forget(passing);
+}
+
+/* Datagrams that the world's end leaves on their way go with it. */
+static void finish(void)
+{
+	rig_close(&rig);
+	while (nat.on_its_way)
+		forget(nat.on_its_way);
 }
 
 static void pass(struct nopal_endpoint *to, const struct nopal_address *from,
@@ -61,6 +79,11 @@ static void pass(struct nopal_endpoint *to, const struct nopal_address *from,
 	passing->from = *from;
 	passing->length = length;
 	memcpy(passing->bytes, bytes, length);
+	passing->place = &nat.on_its_way;
+	passing->next = nat.on_its_way;
+	if (passing->next)
+		passing->next->place = &passing->next;
+	nat.on_its_way = passing;
 	nopal_sim_at(rig.world,
 		     nopal_world_now(rig.world) +
 			     ROUND_TRIP_MS / 2 * NOPAL_MILLISECOND,
@@ -152,7 +175,7 @@ static void follows(const char *config, int host)
 	rig_pass(&rig, 10 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 	assert_int_equal(rig.acceptor.end, NOPAL_ENDED_WELL);
-	rig_close(&rig);
+	finish();
 }
 
 static void test_a_transfer_goes_on(void **state)
@@ -186,7 +209,7 @@ static void test_the_window_is_that_of_the_path(void **state)
 			assert_in_range(window(), 1, before - 1);
 		else
 			assert_in_range(window(), before, INT64_MAX);
-		rig_close(&rig);
+		finish();
 	}
 }
 
@@ -198,7 +221,7 @@ static void test_who_says_nothing_is_not_followed(void **state)
 	rebind(0, 40001);
 	rig_pass(&rig, 5 * NOPAL_SECOND);
 	assert_int_equal(migrations(), 0);
-	rig_close(&rig);
+	finish();
 }
 
 static void test_what_the_peer_was_told_outlives_two_moves(void **state)
@@ -212,7 +235,7 @@ static void test_what_the_peer_was_told_outlives_two_moves(void **state)
 		assert_int_equal(rig.acceptor.delivered, i);
 		assert_int_equal(migrations(), i);
 	}
-	rig_close(&rig);
+	finish();
 }
 
 /* -------------------------------------------------------------- nobody else does */
@@ -268,7 +291,7 @@ static void test_a_stranger_is_asked_and_no_more(void **state)
 	rig_send(&rig, "x");
 	rig_pass(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
-	rig_close(&rig);
+	finish();
 }
 
 /* The answer is neither the question nor any other number that a stranger has. */
@@ -285,7 +308,7 @@ static void test_a_stranger_proves_nothing(void **state)
 	for (size_t length = 0; length <= sizeof(body); length++)
 		stranger(bytes, forge(kind_of(PROOF), body, length, bytes));
 	assert_int_equal(migrations(), 0);
-	rig_close(&rig);
+	finish();
 }
 
 /* What the peer itself proved for its own address is not good at another. */
@@ -310,7 +333,7 @@ static void test_a_proof_is_of_one_address(void **state)
 	assert_int_equal(migrations(), 0);
 	stranger(bytes, forge(kind_of(PROOF), &proof, 8, bytes));
 	assert_int_equal(migrations(), 1); /* it was the right one */
-	rig_close(&rig);
+	finish();
 }
 
 /* From where the peer is known to be a question is answered, and no other is. */
@@ -324,7 +347,7 @@ static void test_questions_are_answered_in_kind(void **state)
 		stranger(bytes, forge(kind_of(ASK), body, length, bytes));
 	assert_int_equal(nat.to_stranger, 1);
 	assert_int_equal(nat.ask_length, 1 + NOPAL_ID_BYTES + 8);
-	rig_close(&rig);
+	finish();
 }
 
 static void test_what_cannot_follow_is_refused(void **state)

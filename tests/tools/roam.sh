@@ -81,7 +81,7 @@ came() { # BYTES
 }
 sender_start() {
 	rm -f "$work/in/file"
-	exec_in $a send "$work/file" 10.78.2.2:9000 --rate 100mbit 2>"$work/send.err" &
+	exec_in $a send "$work/file" 10.78.2.2:9000 --rate 40mbit 2>"$work/send.err" &
 	sender=$!
 	pids="$pids $sender"
 	until_true 100 came 2000000 || fail "nothing comes: $1"
