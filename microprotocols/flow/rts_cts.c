@@ -462,7 +462,8 @@ static const struct nopal_binding rts_cts_bindings[] = {
 	NOPAL_ON(SEGMENT_VERIFIED, rts_cts_on_verified,
 		 .before = "message_segments"),
 	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, rts_cts_on_message, .before = "order"),
+	NOPAL_ON(MSG_FROM_NET, rts_cts_on_message,
+		 .before = "order|partial_order|jitter"),
 	NOPAL_ON(MSG_CONSUMED, rts_cts_on_consumed),
 	NOPAL_ON(TURN_END, rts_cts_on_turn_end, .before = "window_mechanism"),
 	{ 0 },

@@ -560,7 +560,8 @@ static const struct nopal_binding windowed_flow_bindings[] = {
 		 .before = "message_segments"),
 	NOPAL_ON(PEER_GAVE_UP, windowed_flow_on_gave_up),
 	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, windowed_flow_on_message, .before = "order"),
+	NOPAL_ON(MSG_FROM_NET, windowed_flow_on_message,
+		 .before = "order|partial_order|jitter"),
 	NOPAL_ON(MSG_TO_USER, windowed_flow_on_message),
 	NOPAL_ON(MSG_CONSUMED, windowed_flow_on_consumed),
 	NOPAL_ON(TURN_END, windowed_flow_on_turn_end,

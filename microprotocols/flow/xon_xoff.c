@@ -383,7 +383,8 @@ static const struct nopal_binding xon_xoff_bindings[] = {
 	NOPAL_ON(SEGMENT_VERIFIED, xon_xoff_on_verified,
 		 .before = "message_segments"),
 	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, xon_xoff_on_message, .before = "order"),
+	NOPAL_ON(MSG_FROM_NET, xon_xoff_on_message,
+		 .before = "order|partial_order|jitter"),
 	NOPAL_ON(MSG_CONSUMED, xon_xoff_on_consumed),
 	NOPAL_ON(TURN_END, xon_xoff_on_turn_end, .before = "window_mechanism"),
 	{ 0 },

@@ -279,7 +279,8 @@ static void ack_sender_arrived(struct nopal_session *session,
 				     outstanding_take(&self->sent, number));
 	if (!segment)
 		return;
-	segment->fate = (uint8_t)fate;
+	if (fate != NOPAL_UNKNOWN) /* the layer below may know more */
+		segment->fate = (uint8_t)fate;
 	nopal_segment_settle(session, segment);
 	ack->newly_acked_segments++;
 	ack->newly_acked_bytes += segment->body.length;

@@ -162,7 +162,8 @@ static const struct nopal_binding source_quench_bindings[] = {
 	NOPAL_ON(SEGMENT_VERIFIED, source_quench_on_verified,
 		 .before = "message_segments"),
 	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, source_quench_on_message, .before = "order"),
+	NOPAL_ON(MSG_FROM_NET, source_quench_on_message,
+		 .before = "order|partial_order|jitter"),
 	NOPAL_ON(MSG_CONSUMED, source_quench_on_consumed),
 	NOPAL_ON(TURN_END, source_quench_on_turn_end),
 	{ 0 },

@@ -139,7 +139,8 @@ static void prepare_sides(struct oracle *oracle)
 		side->number = i;
 		side->opener = i < oracle->openers;
 		for (unsigned from = 0; from < oracle->sides; from++) {
-			side->heard[from].newest = -1;
+			side->heard[from].newest[0] = -1;
+			side->heard[from].newest[1] = -1;
 			for (int tag = 0; tag < ORACLE_TAGS; tag++)
 				side->heard[from].newest_of_tag[tag] = -1;
 		}

@@ -81,7 +81,8 @@ struct oracle;
 struct oracle_heard {
 	uint32_t delivered;
 	uint8_t seen[ORACLE_MESSAGES]; /* how often, by index */
-	int newest;		       /* of those that are in order; or -1 */
+	int newest
+		[2]; /* of those that are in order, for all or for one; or -1 */
 	int newest_of_tag[ORACLE_TAGS];
 };
 

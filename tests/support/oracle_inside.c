@@ -85,7 +85,7 @@ static void check_nothing_held(struct oracle *oracle,
 	for (const struct nopal_segment *segment =
 		     nopal__pool_oldest(&core->awake->segments);
 	     segment; segment = nopal__pool_newer(segment)) {
-		if (segment->kind == NOPAL_KIND_DATA)
+		if (segment->kind == NOPAL_KIND_DATA && !segment->done)
 			oracle_violated(
 				oracle,
 				"closed while segment %u is held: done %#x, "

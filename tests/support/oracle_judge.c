@@ -109,16 +109,18 @@ static const char *called(const struct oracle_side *side)
 	return listeners[side->number - side->oracle->openers];
 }
 
-/* Before it all has come that was sent before it, but for what may be given up. */
+/* Before it all has come that was sent before it, but for what may be given up; of
+ * what is for all, or of what is for one alone: these may take different ways. */
 static void check_gaps(struct oracle_side *side, struct oracle_side *from,
 		       int index)
 {
 	const struct oracle_heard *heard = &side->heard[from->number];
+	const struct oracle_message *one = from->message;
 
 	if (!promised(from, index, NOPAL_ORDER, NOPAL_GAPLESS))
 		return;
 	for (int due = 0; due < index; due++)
-		if (!heard->seen[due] &&
+		if (!heard->seen[due] && one[due].only == one[index].only &&
 		    oracle_is_for(from, &from->message[due], side) &&
 		    promised(from, due, NOPAL_ORDER, NOPAL_GAPLESS))
 			oracle_violated(side->oracle,
@@ -132,17 +134,20 @@ static void check_forward(struct oracle_side *side, struct oracle_side *from,
 {
 	struct oracle_heard *heard = &side->heard[from->number];
 	int *of_tag = &heard->newest_of_tag[from->message[index].tag];
+	int *newest = &heard->newest[from->message[index].only != 0];
 
 	if (promised(from, index, NOPAL_ORDER, NOPAL_FORWARD)) {
-		if (index < heard->newest)
+		if (index < *newest)
 			oracle_violated(side->oracle,
 					"order: message %d came to the %s "
 					"after %d",
-					index, called(side), heard->newest);
+					index, called(side), *newest);
 		else
-			heard->newest = index;
+			*newest = index;
 	}
-	if (!promised(from, index, NOPAL_ORDER, NOPAL_BY_TAG))
+	if (!(from->message[index].class & ORACLE_TAG) ||
+	    from->message[index].only ||
+	    !promised(from, index, NOPAL_ORDER, NOPAL_BY_TAG))
 		return;
 	if (index < *of_tag)
 		oracle_violated(side->oracle,
@@ -316,8 +321,8 @@ static uint32_t first_due(const struct oracle_side *side)
 {
 	const struct oracle *oracle = side->oracle;
 
-	if (!oracle->run->answers || oracle->weather.phases < 2 ||
-	    oracle->run->cut_ns || side->messages < ORACLE_LATE)
+	if (!oracle->run->answers || oracle->run->cut_ns ||
+	    side->messages < ORACLE_LATE || !weather_is_calm(&oracle->weather))
 		return side->messages;
 	return side->messages - ORACLE_LATE;
 }

@@ -111,6 +111,18 @@ bool weather_has(const struct weather *weather, const char *word)
 	return false;
 }
 
+bool weather_is_calm(const struct weather *weather)
+{
+	static const char *const wild[] = { "loss", "limit",   "corrupt",
+					    "down", "reorder", "duplicate" };
+	const char *words = weather->phase[weather->phases - 1].words;
+
+	for (size_t i = 0; i < sizeof(wild) / sizeof(*wild); i++)
+		if (strstr(words, wild[i]))
+			return false;
+	return true;
+}
+
 bool weather_is_cruel(const struct weather *weather)
 {
 	static const char *const cruel[] = {
