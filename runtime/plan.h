@@ -53,9 +53,7 @@ enum {
 };
 
 /* The layer below reports a segment done by this bit of the done barrier; where
- * there is none, the runtime holds it while the segment leaves.  Of the send barrier:
- * the layer below has not told the fate of the last departure, so that another one has
- * to wait for it. */
+ * there is none, the runtime holds it while the segment leaves. */
 #define NOPAL_HOLD_BELOW (UINT32_C(1) << 31)
 
 /* How an endpoint finds a datagram's session. */

@@ -316,15 +316,6 @@ static void refuse_send(struct nopal_core *core,
 	nopal__note(core, NOPAL_NOTE_REFUSED_SEND, segment->number, 0);
 }
 
-/* True: it is the layer's below now.  What that one still has does not leave again: it
- * would stand in line behind itself. */
-static bool leave_upper(struct nopal_core *core, struct nopal_segment *segment)
-{
-	if (!core->fans_out)
-		segment->waiting[NOPAL_SEND] |= NOPAL_HOLD_BELOW;
-	return nopal__stack_down(core, segment);
-}
-
 void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 {
 	if (segment->done) {
@@ -364,7 +355,7 @@ void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
 		nopal_segment_settle(&core->session, segment);
 	if (core->lowest)
 		nopal__pack_out(core, segment);
-	else if (leave_upper(core, segment))
+	else if (nopal__stack_down(core, segment))
 		return;
 	if (core->lowest || core->fans_out)
 		segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;

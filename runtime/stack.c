@@ -87,7 +87,6 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 			return false;
 	}
 	segment->fate = NOPAL_MISSING;
-	segment->waiting[NOPAL_SEND] &= ~NOPAL_HOLD_BELOW;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	if (refusal == -ENOBUFS)
 		lost_below(core);
@@ -258,16 +257,6 @@ void nopal__stack_message_done(struct nopal_core *core,
 	nopal__messages_segment_done(above, message, segment->fate);
 }
 
-/* Somebody asked for it meanwhile, and no gate keeps it back. */
-static void leave_again(struct nopal_core *core, struct nopal_segment *segment)
-{
-	segment->pins++;
-	if (segment->wanted && !segment->waiting[NOPAL_SEND])
-		nopal__depart(core, segment);
-	segment->pins--;
-	nopal__segment_settle(core, segment);
-}
-
 void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
 		       struct nopal_handle handle, enum nopal_fate fate)
 {
@@ -281,13 +270,11 @@ void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
 		return;
 	}
 	segment = nopal__pool_find(&above->awake->segments, handle);
-	if (!segment || !(segment->waiting[NOPAL_SEND] & NOPAL_HOLD_BELOW))
+	if (!segment || !(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
 		return;
-	if (segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW &&
-	    fate != NOPAL_UNKNOWN)
+	if (fate != NOPAL_UNKNOWN)
 		segment->fate = (uint8_t)fate;
-	segment->waiting[NOPAL_SEND] &= ~NOPAL_HOLD_BELOW;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	nopal__touch(above);
-	leave_again(above, segment);
+	nopal__segment_settle(above, segment);
 }
