@@ -272,7 +272,7 @@ void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
 	segment = nopal__pool_find(&above->awake->segments, handle);
 	if (!segment || !(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
 		return;
-	if (fate != NOPAL_UNKNOWN)
+	if (fate != NOPAL_UNKNOWN && segment->fate != NOPAL_ARRIVED)
 		segment->fate = (uint8_t)fate;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	nopal__touch(above);
