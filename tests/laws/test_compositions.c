@@ -36,7 +36,7 @@
 #include "said.h"
 
 enum {
-	SESSIONS = 1500, /* of a short run, which ends before them after: */
+	SESSIONS = 400, /* of a short run, which ends before them after: */
 	SECONDS = 60,
 	TEXT = 32768,
 	MESSAGES_LEAST = 7,
