@@ -15,9 +15,10 @@ enum {
 	STORM_RATIO = 16, /* control segments for each departure of data */
 	STORM_FREE = 1000,
 	STORM_PER_SECOND = 500, /* keep-alives, probes and clocked reports */
-	WAKES_RATIO = 8,	/* wake-ups for each departure */
-	WAKES_FREE = 2000,
-	WAKES_PER_SECOND = 2000,
+	STEPS_RATIO = 8,    /* instants of virtual time for each departure */
+	EXPIRIES_RATIO = 2, /* and of timers */
+	WAKES_FREE = 1000,
+	WAKES_PER_SECOND = 1000,
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -213,10 +214,13 @@ static uint64_t control_most(const struct judge_facts *facts)
 
 static bool wakes_too_often(const struct judge_facts *facts)
 {
-	return facts->steps >
-	       WAKES_FREE + WAKES_RATIO * (facts->data + facts->control) +
-		       WAKES_PER_SECOND *
-			       (uint64_t)(facts->open_ns / NOPAL_SECOND);
+	uint64_t sent = facts->data + facts->control;
+	uint64_t free =
+		WAKES_FREE +
+		WAKES_PER_SECOND * (uint64_t)(facts->open_ns / NOPAL_SECOND);
+
+	return facts->steps > free + STEPS_RATIO * sent ||
+	       facts->expiries > free + EXPIRIES_RATIO * sent;
 }
 
 bool judge_storms(const struct judge_facts *facts)
@@ -243,7 +247,8 @@ static void judge_rules(const struct judge_facts *facts,
 	} else if (wakes_too_often(facts)) {
 		judgement->against = JUDGE_WAKES;
 		broken(one, "it took %llu wake-ups to send %llu datagrams",
-		       (unsigned long long)facts->steps,
+		       (unsigned long long)(facts->steps ? facts->steps
+							 : facts->expiries),
 		       (unsigned long long)(facts->data + facts->control));
 	} else if (facts->control > control_most(facts)) {
 		judgement->against = JUDGE_STORM;

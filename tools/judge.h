@@ -74,6 +74,7 @@ struct judge_facts {
 	uint64_t data, control; /* departures, resends among them */
 	int64_t open_ns;	/* how long they were open */
 	uint64_t steps;		/* of virtual time; 0: not known */
+	uint64_t expiries;	/* of timers; 0: not known */
 	uint64_t hoarded;  /* segments that were done, and one kept for ever */
 	uint64_t stranded; /* messages that arrived, and were never delivered */
 };

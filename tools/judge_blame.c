@@ -372,6 +372,20 @@ static void blame_connection(struct judgement *judgement)
 	}
 }
 
+/* Who has so much that others want for it: they stand still, and do not always say
+ * why. */
+static void blame_hog(struct judgement *judgement,
+		      const struct judge_suspects *suspects)
+{
+	const struct judge_suspect *one =
+		convicted(suspects, NOPAL_DEED_MEMORY);
+
+	if (one && !judgement->blamed &&
+	    one->deed[NOPAL_DEED_MEMORY] >=
+		    nopal_plan_budget(judgement->plan)->bytes / 2)
+		blame_one(judgement, one, NOPAL_DEED_MEMORY);
+}
+
 /* Who nests or storms may do so with the holds of others. */
 static void blame_rules(struct judgement *judgement,
 			const struct judge_suspects *suspects)
@@ -397,6 +411,7 @@ void judge_blame(struct judgement *judgement,
 	blame_rules(judgement, suspects);
 	if (is_glutton(judgement, suspects))
 		blame_by(judgement, suspects, of_memory, JUDGE_RULES);
+	blame_hog(judgement, suspects);
 	if (judgement->end == NOPAL_RUNTIME_LIMIT)
 		blame_by(judgement, suspects, of_limit, JUDGE_RULES);
 	for (size_t i = 0; i < sizeof(gravest) / sizeof(*gravest); i++)

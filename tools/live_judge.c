@@ -269,7 +269,7 @@ bool live_judge_is_broken(struct live_judge *one, struct progress *progress)
 		return false;
 	if (suspects_of(one)) {
 		judge_suspect_deeds(one->suspects, one->world);
-		one->facts.steps = wake_ups(one->suspects);
+		one->facts.expiries = wake_ups(one->suspects);
 	}
 	judge(one->plan, &one->facts, &one->judgement);
 	if (one->suspects) {

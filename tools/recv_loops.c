@@ -176,6 +176,8 @@ static void loops_end(struct receiver *receiver)
 	loop_event_free(receiver->called);
 	receiver->ping = receiver->called = NULL;
 	if (receiver->loop) {
+		if (receiver->endpoint) /* its sessions are judged by the trace */
+			nopal_endpoint_close(receiver->endpoint);
 		loop_end_world(receiver->loop); /* its sessions use the loop */
 		loop_free(receiver->loop);
 	}

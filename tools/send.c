@@ -210,8 +210,6 @@ static void send_pump(struct sender *sender)
 	    sender->interrupted || !transfer_flush(&sender->out))
 		return;
 	stop = feed_pump(&sender->feed, &sender->out.session, 0, &wait_ns);
-	if (sender->file.bytes != sender->feed.offset)
-		live_judge_moved(&sender->judge);
 	sender->file.bytes = sender->feed.offset;
 	progress_show(&sender->progress, &sender->file, send_now(sender));
 	if (stop == FEED_ALL)
@@ -280,7 +278,6 @@ static void send_on_received(struct nopal_session *session,
 	}
 	sender->noted = true;
 	sender->heard_ns = send_now(sender);
-	live_judge_moved(&sender->judge);
 	if (note.file != (uint32_t)sender->at ||
 	    sender->state == SEND_OPENING || sender->state == SEND_CLOSING)
 		return;
@@ -338,8 +335,10 @@ static void send_on_ping(void *user)
 	if (sender->out.session && sender->state != SEND_OPENING &&
 	    sender->state != SEND_SENDING &&
 	    send_now(sender) - sender->heard_ns >= HUSH_LOOK_NS &&
-	    sender->out.count == 0)
+	    sender->out.count == 0) {
+		sender->pings++;
 		transfer_say(&sender->out, &note);
+	}
 	loop_event_start(sender->ping, HUSH_LOOK_NS);
 }
 

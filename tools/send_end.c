@@ -6,7 +6,10 @@
 #include "microprotocol.h"
 #include "send_inside.h"
 
-enum { SEND_TEXT_ROOM = 4096 }; /* a diff of compositions is long */
+enum {
+	SEND_TEXT_ROOM = 4096, /* a diff of compositions is long */
+	SEND_PINGS_AWAY = 2,   /* of ours, whose fate is open */
+};
 
 static const char *send_broke_fix(const struct sender *sender, int end)
 {
@@ -56,6 +59,31 @@ static bool send_ended_well(const struct sender *sender, int end)
 		 !transfer_plan_tells(sender->plan)));
 }
 
+/* What grows while anything but pings goes on. */
+static int64_t send_moves(const struct sender *sender,
+			  const struct nopal_counters *counters)
+{
+	return (int64_t)(counters->departures - counters->resends +
+			 counters->messages_arrived) -
+	       2 * sender->pings;
+}
+
+/* What left is on its way, or the receiver has all of it and lives. */
+static void send_look(struct sender *sender,
+		      const struct nopal_session *session)
+{
+	const struct nopal_counters *counters = nopal_session_counters(session);
+	uint64_t told = counters->messages_arrived + counters->messages_missing;
+	int64_t moves = send_moves(sender, counters);
+
+	if (moves > sender->moves ||
+	    (counters->messages_sent - told <= SEND_PINGS_AWAY &&
+	     send_now(sender) - sender->heard_ns < 2 * HUSH_LOOK_NS))
+		live_judge_moved(&sender->judge);
+	if (moves > sender->moves)
+		sender->moves = moves;
+}
+
 bool send_end_stuck(struct sender *sender)
 {
 	struct nopal_session *session = sender->out.session;
@@ -66,10 +94,10 @@ bool send_end_stuck(struct sender *sender)
 		nopal_session_abort(session, "control segments without end");
 		return true;
 	}
+	send_look(sender, session);
 	if (!live_judge_stands(&sender->judge))
 		return false;
-	live_judge_stuck(&sender->judge, session,
-			 "nothing was heard from the receiver");
+	live_judge_stuck(&sender->judge, session, "nothing moved");
 	nopal_session_abort(session, live_judge_keeps_none(&sender->judge)
 					     ? TRANSFER_STANDS
 					     : "nothing moves any more");

@@ -47,7 +47,9 @@ struct sender {
 	struct hush hush;
 	struct live_judge judge;
 	struct live_judge_options judges;
-	bool noted; /* a note of the protocol has come */
+	bool noted;    /* a note of the protocol has come */
+	int64_t pings; /* that left */
+	int64_t moves; /* the most of send_moves() */
 	struct loop_event *step, *paced, *again, *ping;
 };
 

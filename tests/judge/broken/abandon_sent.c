@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* abandon_sent -- gives up one segment in ten, and calls it arrived. */
+#include "microprotocol.h"
+
+struct abandon_sent {
+	unsigned seen;
+};
+
+static enum nopal_verdict abandon_sent_on_to_net(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	struct abandon_sent *self = nopal_state(session, part);
+
+	if (++self->seen % 10)
+		return NOPAL_CONTINUE;
+	segment->fate = NOPAL_ARRIVED;
+	nopal_segment_abandon(session, segment);
+	return NOPAL_STOP;
+}
+
+const struct nopal_microprotocol nopal_abandon_sent = {
+	.abi = NOPAL_ABI,
+	.name = "abandon_sent",
+	.family = "broken",
+	.summary = "gives up one segment in ten, and calls it arrived",
+	.bindings =
+		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_TO_NET,
+							 abandon_sent_on_to_net,
+							 .before = "driver"),
+						{ 0 } },
+	.state_size = sizeof(struct abandon_sent),
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* cut_tail -- cuts the last byte of each segment. */
+#include "microprotocol.h"
+
+static enum nopal_verdict cut_tail_on_verified(struct nopal_session *session,
+					       const struct nopal_part *part,
+					       struct nopal_segment *segment)
+{
+	(void)session;
+	(void)part;
+	if (segment->body.length)
+		segment->body.length--;
+	return NOPAL_CONTINUE;
+}
+
+const struct nopal_microprotocol nopal_cut_tail = {
+	.abi = NOPAL_ABI,
+	.name = "cut_tail",
+	.family = "broken",
+	.summary = "cuts the last byte of each segment",
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(SEGMENT_VERIFIED, cut_tail_on_verified,
+				 .before = "message_segments"),
+			{ 0 } },
+};

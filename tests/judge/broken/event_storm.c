@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* event_storm -- queues an event in each of its handlers. */
+#include "microprotocol.h"
+
+static enum nopal_verdict event_storm_on_turn_end(struct nopal_session *session,
+						  const struct nopal_part *part,
+						  struct nopal_session *subject)
+{
+	(void)part;
+	nopal_queue_TURN_END(session, subject);
+	return NOPAL_CONTINUE;
+}
+
+const struct nopal_microprotocol nopal_event_storm = {
+	.abi = NOPAL_ABI,
+	.name = "event_storm",
+	.family = "broken",
+	.summary = "queues an event in each of its handlers",
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(TURN_END, event_storm_on_turn_end), { 0 } },
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* forget_deliver -- holds every message, and never delivers one. */
+#include "microprotocol.h"
+
+static enum nopal_verdict
+forget_deliver_on_message(struct nopal_session *session,
+			  const struct nopal_part *part,
+			  struct nopal_message *message)
+{
+	(void)session;
+	(void)part;
+	(void)message;
+	return NOPAL_CONTINUE;
+}
+
+const struct nopal_microprotocol nopal_forget_deliver = {
+	.abi = NOPAL_ABI,
+	.name = "forget_deliver",
+	.family = "broken",
+	.summary = "holds every message, and never delivers one",
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(MSG_FROM_NET, forget_deliver_on_message),
+			{ 0 } },
+	.holds = (const struct nopal_hold[]){ { "nothing that ever comes",
+						NOPAL_DELIVER, NOPAL_DATA,
+						false },
+					      { 0 } },
+};

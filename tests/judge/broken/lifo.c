@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* lifo -- delivers each pair of messages in the order of a stack. */
+#include "microprotocol.h"
+
+struct lifo {
+	struct nopal_handle first;
+};
+
+static enum nopal_verdict lifo_on_from_net(struct nopal_session *session,
+					   const struct nopal_part *part,
+					   struct nopal_message *message)
+{
+	struct lifo *self = nopal_state(session, part);
+	struct nopal_message *first;
+
+	if (!self->first.generation) {
+		self->first = message->handle;
+		return NOPAL_CONTINUE;
+	}
+	first = nopal_message_find(session, self->first);
+	self->first.generation = 0;
+	nopal_message_release(session, part, message);
+	if (first)
+		nopal_message_release(session, part, first);
+	return NOPAL_CONTINUE;
+}
+
+const struct nopal_microprotocol nopal_lifo = {
+	.abi = NOPAL_ABI,
+	.name = "lifo",
+	.family = "broken",
+	.summary = "delivers each pair of messages in the order of a stack",
+	.provides = (const struct nopal_role[]){ { "order", true },
+						 { "reliable_order", false },
+						 { 0 } },
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES,
+				     NOPAL_AS_SENT, .because = "it says so" }),
+	.holds = (const struct nopal_hold[]){ { "its turn", NOPAL_DELIVER,
+						NOPAL_DATA, false },
+					      { 0 } },
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(MSG_FROM_NET, lifo_on_from_net), { 0 } },
+	.state_size = sizeof(struct lifo),
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* resends_for_ever -- sends everything again, and never looks at acks. */
+#include "microprotocol.h"
+
+struct resends_for_ever {
+	struct nopal_queue again;
+};
+
+static void resends_for_ever_expired(struct nopal_session *session,
+				     const struct nopal_part *part)
+{
+	struct resends_for_ever *self = nopal_state(session, part);
+
+	for (uint32_t i = 0; i < self->again.count; i++) {
+		struct nopal_segment *segment =
+			nopal_queue_at(session, &self->again, i);
+
+		if (segment)
+			nopal_segment_resend(session, part, segment);
+	}
+	nopal_timer_start(session, part, 0,
+			  session->now_ns + 50 * NOPAL_MILLISECOND);
+}
+
+static enum nopal_verdict
+resends_for_ever_on_send(struct nopal_session *session,
+			 const struct nopal_part *part,
+			 struct nopal_segment *segment)
+{
+	struct resends_for_ever *self = nopal_state(session, part);
+
+	if (segment->departures == 1)
+		nopal_queue_push(session, &self->again, segment);
+	if (!nopal_timer_running(session, part, 0))
+		nopal_timer_start(session, part, 0,
+				  session->now_ns + 50 * NOPAL_MILLISECOND);
+	return NOPAL_CONTINUE;
+}
+
+const struct nopal_microprotocol nopal_resends_for_ever = {
+	.abi = NOPAL_ABI,
+	.name = "resends_for_ever",
+	.family = "broken",
+	.summary = "sends everything again, and never looks at acks",
+	.provides =
+		(const struct nopal_role[]){ { "reliability", false }, { 0 } },
+	.promises =
+		NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES,
+				 NOPAL_ALL, .because = "it says so" }),
+	.shared =
+		(const struct nopal_shared[]){
+			{ "reliability_unmet", NOPAL_WRITE, 1,
+			  "1: an unseen segment is still needed" },
+			{ 0 } },
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(SEND_SEGMENT, resends_for_ever_on_send),
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){
+			{ "again", resends_for_ever_expired }, { 0 } },
+	.raises = (const char *const[]){ "SEGMENT_RESEND", NULL },
+	.state_size = sizeof(struct resends_for_ever),
+	.holds = (const struct nopal_hold[]){ { "nobody knows what",
+						NOPAL_FINISH, NOPAL_DATA,
+						false },
+					      { 0 } },
+};

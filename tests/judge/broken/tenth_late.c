@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* tenth_late -- delivers one message in ten after the next. */
+#include "microprotocol.h"
+
+struct tenth_late {
+	unsigned seen;
+	struct nopal_handle late;
+};
+
+static enum nopal_verdict tenth_late_on_from_net(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_message *message)
+{
+	struct tenth_late *self = nopal_state(session, part);
+	struct nopal_message *late = NULL;
+
+	if (++self->seen % 10 == 0) {
+		self->late = message->handle;
+		return NOPAL_CONTINUE;
+	}
+	nopal_message_release(session, part, message);
+	if (self->late.generation)
+		late = nopal_message_find(session, self->late);
+	self->late.generation = 0;
+	if (late)
+		nopal_message_release(session, part, late);
+	return NOPAL_CONTINUE;
+}
+
+const struct nopal_microprotocol nopal_tenth_late = {
+	.abi = NOPAL_ABI,
+	.name = "tenth_late",
+	.family = "broken",
+	.summary = "delivers one message in ten after the next",
+	.provides = (const struct nopal_role[]){ { "order", true },
+						 { "reliable_order", false },
+						 { 0 } },
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES,
+				     NOPAL_AS_SENT, .because = "it says so" }),
+	.holds = (const struct nopal_hold[]){ { "its turn", NOPAL_DELIVER,
+						NOPAL_DATA, false },
+					      { 0 } },
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(MSG_FROM_NET, tenth_late_on_from_net), { 0 } },
+	.state_size = sizeof(struct tenth_late),
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* timer_storm -- starts its timer again for now, for ever. */
+#include "microprotocol.h"
+
+static void timer_storm_expired(struct nopal_session *session,
+				const struct nopal_part *part)
+{
+	nopal_timer_start(session, part, 0, session->now_ns);
+}
+
+static enum nopal_verdict timer_storm_on_opened(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_session *subject)
+{
+	(void)subject;
+	timer_storm_expired(session, part);
+	return NOPAL_CONTINUE;
+}
+
+const struct nopal_microprotocol nopal_timer_storm = {
+	.abi = NOPAL_ABI,
+	.name = "timer_storm",
+	.family = "broken",
+	.summary = "starts its timer again for now, for ever",
+	.bindings =
+		(const struct nopal_binding[]){
+			NOPAL_ON(SESSION_OPENED, timer_storm_on_opened),
+			{ 0 } },
+	.timers =
+		(const struct nopal_timer[]){ { "again", timer_storm_expired },
+					      { 0 } },
+};
