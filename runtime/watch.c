@@ -17,6 +17,8 @@
 
 #include "io.h"
 
+enum { NESTED_DEPTH = 20 }; /* the runtime breaks a session at 32 */
+
 /* What the runtime calls, and what stands behind it. */
 struct watched_call {
 	struct nopal_part part; /* first: what the call is known by */
@@ -250,6 +252,16 @@ static int plan_lead(struct nopal_plan *plan)
 
 /* -------------------------------------------------------------------- records */
 
+static void record_raise(struct nopal_watch *watch, enum nopal_event event,
+			 uint64_t depth)
+{
+	const struct nopal_watched_run *by = nopal__watch_raiser(watch, depth);
+
+	nopal__watch_raise(watch, by, event);
+	if (by && depth >= NESTED_DEPTH)
+		watch->count[by->part->index][NOPAL_DEED_NESTED]++;
+}
+
 static void record_release(struct nopal_watch *watch,
 			   struct nopal_watched_run *run, uint8_t part,
 			   unsigned barrier, uint64_t number, uint32_t left)
@@ -304,8 +316,7 @@ static void watch_record(struct nopal_listener *listener,
 
 	watch->acts++;
 	if (what == NOPAL_TRACED_RAISE)
-		nopal__watch_raise(watch, nopal__watch_raiser(watch, b),
-				   (enum nopal_event)number);
+		record_raise(watch, (enum nopal_event)number, b);
 	else if (what == NOPAL_TRACED_DEPART)
 		record_departure(watch, number);
 	else if (what == NOPAL_TRACED_NOTE)

@@ -32,6 +32,7 @@
 	/* wrong where there is too much of it */                              \
 	DEED(RAISED, "raised %llu events")                                     \
 	DEED(WOKEN, "was woken by its timers %llu times")                      \
+	DEED(NESTED, "raised %llu events deep within each other")              \
 	DEED(RESENT, "asked for %llu resends")                                 \
 	DEED(CONTROL, "sent %llu control segments")                            \
 	DEED(MEMORY, "took %llu bytes of memory")

@@ -13,7 +13,10 @@
 #include "judge.h"
 #include "microprotocol.h"
 
-enum { HOARD_LEAST = 16 }; /* segments */
+enum {
+	HOARD_LEAST = 16, /* segments */
+	RAISED_LEAST = 100000,
+};
 
 /* ------------------------------------------------------------------- suspects */
 
@@ -175,7 +178,7 @@ static const int of_storm[] = { NOPAL_DEED_CONTROL, NOPAL_DEED_RESENT,
 static const int of_wakes[] = { NOPAL_DEED_WOKEN, BY_END };
 static const int of_memory[] = { NOPAL_DEED_MEMORY, BY_END };
 static const int of_hoard[] = { BY_HOLD + NOPAL_DEALLOCATE, BY_END };
-static const int of_limit[] = { NOPAL_DEED_RAISED, BY_END };
+static const int of_limit[] = { NOPAL_DEED_NESTED, BY_END };
 /* It says itself that something is not known to have arrived. */
 static const int of_undelivered[] = { NOPAL_DEED_LOST,	  NOPAL_DEED_FORGED,
 				      NOPAL_DEED_STOPPED, NOPAL_DEED_CLOSED,
@@ -373,17 +376,15 @@ static void blame_connection(struct judgement *judgement)
 }
 
 /* Who has so much that others want for it: they stand still, and do not always say
- * why. */
-static void blame_hog(struct judgement *judgement,
-		      const struct judge_suspects *suspects)
+ * why.  Or who raises so much that nobody else has a turn. */
+static void blame_most(struct judgement *judgement,
+		       const struct judge_suspects *suspects,
+		       enum nopal_deed deed, uint64_t least)
 {
-	const struct judge_suspect *one =
-		convicted(suspects, NOPAL_DEED_MEMORY);
+	const struct judge_suspect *one = convicted(suspects, (int)deed);
 
-	if (one && !judgement->blamed &&
-	    one->deed[NOPAL_DEED_MEMORY] >=
-		    nopal_plan_budget(judgement->plan)->bytes / 2)
-		blame_one(judgement, one, NOPAL_DEED_MEMORY);
+	if (one && !judgement->blamed && one->deed[deed] >= least)
+		blame_one(judgement, one, (int)deed);
 }
 
 /* Who nests or storms may do so with the holds of others. */
@@ -411,9 +412,13 @@ void judge_blame(struct judgement *judgement,
 	blame_rules(judgement, suspects);
 	if (is_glutton(judgement, suspects))
 		blame_by(judgement, suspects, of_memory, JUDGE_RULES);
-	blame_hog(judgement, suspects);
-	if (judgement->end == NOPAL_RUNTIME_LIMIT)
+	blame_most(judgement, suspects, NOPAL_DEED_MEMORY,
+		   nopal_plan_budget(judgement->plan)->bytes / 2);
+	if (judgement->end == NOPAL_RUNTIME_LIMIT) {
 		blame_by(judgement, suspects, of_limit, JUDGE_RULES);
+		blame_most(judgement, suspects, NOPAL_DEED_RAISED,
+			   RAISED_LEAST);
+	}
 	for (size_t i = 0; i < sizeof(gravest) / sizeof(*gravest); i++)
 		if (judgement->of[gravest[i]].verdict == JUDGE_BROKEN)
 			blame_by(judgement, suspects,

@@ -207,6 +207,17 @@ bool live_judge_keeps_none(const struct live_judge *one)
 	return true;
 }
 
+void live_judge_say_held(const struct nopal_session *session)
+{
+	struct judge_suspects *suspects = calloc(1, sizeof(*suspects));
+
+	if (!suspects)
+		return;
+	judge_suspect_held(suspects, session);
+	judge_say_held(suspects, stderr);
+	free(suspects);
+}
+
 void live_judge_has_come(struct live_judge *one,
 			 const struct nopal_session *session)
 {

@@ -72,6 +72,8 @@ void live_judge_has_come(struct live_judge *one,
 /* Too much leaves for what is sent: not to go on. */
 bool live_judge_storms(struct live_judge *one,
 		       const struct nopal_session *session);
+/* Says who holds what of a session that goes on. */
+void live_judge_say_held(const struct nopal_session *session);
 /* Within `ended`, with its end: notes what is left. */
 void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 		    int end);

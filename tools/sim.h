@@ -91,6 +91,7 @@ struct sim_run {
 	char stuck[JUDGE_TEXT]; /* why it was cut; "": it was not */
 	struct judgement judgement;
 	struct judge_suspects *suspects;
+	bool stranded; /* a session that ended kept messages from delivery */
 	uint64_t told_bytes; /* delivered when --jsonl spoke last */
 	uint64_t trace_hash;
 };

@@ -220,6 +220,7 @@ void sim_judge_held(struct sim_run *run, struct sim_end *end,
 	end->stranded = 0;
 	nopal_session_held(session, stranded_visit, &end->stranded);
 	end->hoarded = judge_hoarded(session);
+	run->stranded |= end->stranded > 0;
 }
 
 static int end_of(const struct sim_end *end)

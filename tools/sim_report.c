@@ -524,7 +524,7 @@ static void say_judgement(const struct sim_run *run)
 	    judgement->of[NOPAL_PROGRESS].verdict != JUDGE_BROKEN)
 		fprintf(stderr, "nopal: stopped: %s\n", run->stuck);
 	judge_say(judgement, stderr);
-	if (broken || judgement->end || *run->stuck)
+	if (broken || judgement->end || *run->stuck || run->stranded)
 		judge_say_held(run->suspects, stderr);
 }
 

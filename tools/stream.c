@@ -36,6 +36,8 @@ struct stream {
 	struct live_judge judge;
 	struct live_judge_options judges;
 	uint64_t moves; /* see stream_moves() */
+	bool no_room;	/* the session had no memory for a message */
+	bool held_said; /* who holds what, while it is open */
 	int64_t interval_ns, idle_ns, heard_ns;
 	size_t size;
 	struct meet meet;
@@ -57,7 +59,10 @@ static bool stream_got(void *user, const uint8_t *bytes, size_t length)
 
 	if (error == -EMSGSIZE)
 		stream->report.too_long++;
-	else if (error == -EINVAL)
+	if (error == -ENOBUFS) {
+		stream->no_room = true;
+		nopal_session_abort(stream->session, strerror(-error));
+	} else if (error == -EINVAL)
 		stream->report.empty++;
 	return error == 0 || error == -EMSGSIZE || error == -EINVAL;
 }
@@ -139,7 +144,8 @@ static void stream_judge(struct stream *stream,
 {
 	if (stream->interrupted && end != NOPAL_ENDED_WELL)
 		return;
-	live_judge_end(&stream->judge, session, end);
+	live_judge_end(&stream->judge, session,
+		       stream->no_room ? NOPAL_RESOURCE : end);
 	if (live_judge_is_broken(&stream->judge, NULL) &&
 	    stream->exit == TOOL_GOOD)
 		stream->exit = TOOL_FAILED;
@@ -203,8 +209,14 @@ static void stream_look(struct stream *stream)
 	if (moves != stream->moves)
 		live_judge_moved(&stream->judge);
 	stream->moves = moves;
-	if (!stream->closing || !live_judge_stands(&stream->judge))
+	if (!live_judge_stands(&stream->judge))
 		return;
+	if (!stream->closing) {
+		if (!stream->held_said)
+			live_judge_say_held(stream->session);
+		stream->held_said = true;
+		return;
+	}
 	live_judge_stuck(&stream->judge, stream->session,
 			 "the session was to close, and nothing moved");
 	nopal_session_abort(stream->session, "it does not close");
