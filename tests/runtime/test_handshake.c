@@ -203,6 +203,33 @@ static void test_answers_are_smaller_than_openings(void **state)
 	rig_close(&rig);
 }
 
+/* Openings of a composition that nobody listens for, of each length: the refusal is
+ * shorter, or there is none. */
+static void test_a_refusal_is_shorter_than_its_cause(void **state)
+{
+	uint8_t bytes[128] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING) };
+	const struct nopal_endpoint_counters *counters;
+	struct nopal_address stranger;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, MINIMAL, &(struct rig_options){ .stay_closed = true });
+	counters = nopal_endpoint_counters(rig.acceptor.endpoint);
+	nopal_sim_address(0, 4711, &stranger);
+	nopal_sim_tap(rig.world, weigh, NULL);
+	bytes[4] = 1;
+	for (size_t length = 13; length <= sizeof(bytes); length++) {
+		answered = 0;
+		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger,
+				 bytes, length);
+		rig_run(&rig, NOPAL_SECOND);
+		assert_true(answered < length);
+	}
+	assert_int_equal(counters->refused, sizeof(bytes) - 12);
+	assert_in_range(answered, 42, sizeof(bytes) - 1);
+	rig_close(&rig);
+}
+
 static void test_noise_is_counted_and_dropped(void **state)
 {
 	struct rig rig;
@@ -299,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_connectionless_needs_permission),
 		cmocka_unit_test(test_each_opener_has_its_own_session),
 		cmocka_unit_test(test_answers_are_smaller_than_openings),
+		cmocka_unit_test(test_a_refusal_is_shorter_than_its_cause),
 		cmocka_unit_test(test_noise_is_counted_and_dropped),
 		cmocka_unit_test(test_silence_ends_what_a_datagram_began),
 		cmocka_unit_test(test_silence_loses_what_waits),
