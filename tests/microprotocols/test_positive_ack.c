@@ -222,6 +222,22 @@ static void test_timeouts_back_off_and_recover(void **state)
 	rig_close(&rig);
 }
 
+/* As often as it may, and then it is the same wait again and again. */
+static void test_a_back_off_has_a_limit(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, BASE "positive_ack { backoff = 2 }\nretransmit {}\n",
+	      "delay 10ms");
+	change(&rig, "delay 10ms loss 100%");
+	send_many(&rig, 1);
+	rig_run(&rig, 16 * NOPAL_SECOND); /* at 1, 3, 7, 11 and 15 s */
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 5);
+	assert_int_equal(state_of(&rig.opener)->backoff, 2);
+	rig_close(&rig);
+}
+
 /* Nobody detects losses, or whoever did has given up, and others arrive all the time:
  * what is missing is waited for longer, and not for ever. */
 static void test_arrivals_do_not_hide_a_hole(void **state)
@@ -557,6 +573,7 @@ int main(void)
 		cmocka_unit_test(test_events_of_an_ack_come_in_order),
 		cmocka_unit_test(test_hole_is_told_at_once_and_selectively),
 		cmocka_unit_test(test_timeouts_back_off_and_recover),
+		cmocka_unit_test(test_a_back_off_has_a_limit),
 		cmocka_unit_test(test_arrivals_do_not_hide_a_hole),
 		cmocka_unit_test(test_unreliable_fates_are_true),
 		cmocka_unit_test(test_unreliable_selective_reports_the_hole),

@@ -200,6 +200,27 @@ static void test_no_copy_of_what_arrived_or_waits(void **state)
 	rig_close(&rig);
 }
 
+/* Lost again before its copy was due, it waits for the gate with both copies. */
+static void test_what_waits_keeps_its_copies(void **state)
+{
+	struct nopal_segment *segment = one_sent(COPIES "stub_gate {}\n");
+
+	(void)state;
+	stub_open_gate(&rig, segment);
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	stub_open_gate(&rig, segment);
+	STUB_RAISE(&rig, SEGMENT_LOST, segment);
+	for (uint32_t departures = 2; departures <= 5; departures++) {
+		rig_run(&rig, 10 * NOPAL_MILLISECOND);
+		assert_int_equal(segment->departures, departures);
+		assert_int_equal(segment->wanted, departures < 5);
+		stub_open_gate(&rig, segment);
+	}
+	rig_run(&rig, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(segment->departures, 5);
+	rig_close(&rig);
+}
+
 /* Redundancy keeps a segment beyond its end: it does not leave again. */
 static void test_no_send_after_done(void **state)
 {
@@ -384,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_copies_leave_where_there_is_room),
 		cmocka_unit_test(test_no_copy_takes_the_room_of_others),
 		cmocka_unit_test(test_no_copy_of_what_arrived_or_waits),
+		cmocka_unit_test(test_what_waits_keeps_its_copies),
 		cmocka_unit_test(test_no_send_after_done),
 		cmocka_unit_test(test_what_may_be_repaired_is_not_resent),
 		cmocka_unit_test(test_what_is_overdue_waits_likewise),

@@ -8,7 +8,7 @@
 #include "early_losses.h"
 #include "segments.h"
 
-#include "../../microprotocols/base/handshake.h"
+#include "../../microprotocols/base/virtual_circuit.h"
 
 static const char CIRCUIT[] =
 	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\na_tap {}\n";
@@ -210,6 +210,40 @@ static void test_foreign_closes_change_nothing(void **state)
 	rig_close(&rig);
 }
 
+static void arrive_cookie(struct rig *rig, uint64_t nonce)
+{
+	const struct handshake_connect cookie = { .nonce = nonce,
+						  .cookie = 11,
+						  .cookie_epoch = 3 };
+	uint8_t bytes[32];
+	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
+	struct arriving one;
+
+	handshake_write_cookie(&writer, &cookie);
+	one = arriving_begin(rig->opener.session, NOPAL_KIND_REPLY, bytes,
+			     nopal_written(&writer));
+	arriving_end(&one);
+}
+
+/* A cookie for another connection is not shown, and not answered. */
+static void test_a_foreign_cookie_changes_nothing(void **state)
+{
+	const struct virtual_circuit *circuit;
+	struct rig rig;
+
+	(void)state;
+	open_over(&rig, "delay 10ms loss 100%");
+	rig_start(&rig);
+	circuit = rig_state(rig.opener.session, "virtual_circuit");
+	arrive_cookie(&rig, circuit->connect.nonce + 1);
+	assert_int_equal(circuit->connect.cookie_given, 0);
+	assert_int_equal(circuit->cookies, 0);
+	arrive_cookie(&rig, circuit->connect.nonce);
+	assert_int_equal(circuit->connect.cookie, 11);
+	assert_int_equal(circuit->cookies, 1);
+	rig_close(&rig);
+}
+
 static void test_data_before_the_accept_is_stopped(void **state)
 {
 	struct arriving one;
@@ -360,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_close_towards_nobody_is_bounded),
 		cmocka_unit_test(test_half_open_session_is_given_up),
 		cmocka_unit_test(test_foreign_closes_change_nothing),
+		cmocka_unit_test(test_a_foreign_cookie_changes_nothing),
 		cmocka_unit_test(test_data_before_the_accept_is_stopped),
 		cmocka_unit_test(test_connect_is_read_in_one_form_only),
 		cmocka_unit_test(test_no_cookie_has_one_form),
