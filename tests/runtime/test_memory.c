@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "failing.h"
 #include "rig.h"
 
 static struct rig rig;
@@ -65,6 +66,46 @@ static void test_objects_are_budgeted_too(void **state)
 	assert_null(nopal__segment_make(nopal__core(rig.opener.session),
 					NOPAL_KIND_DATA));
 	nopal_segment_drop(rig.opener.session, first);
+}
+
+/* Segments and messages share one count. */
+static void test_messages_are_budgeted_with_segments(void **state)
+{
+	struct nopal_core *core = nopal__core(rig.opener.session);
+	uint64_t before = core->awake->bytes_held;
+	struct nopal_segment *segment;
+	struct nopal_message *message;
+
+	(void)state;
+	nopal_session_set_budget(rig.opener.session,
+				 &(struct nopal_budget){ .objects = 2 });
+	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
+	message = nopal__message_make(core, 100);
+	assert_non_null(message);
+	assert_null(nopal__message_make(core, 100));
+	assert_null(nopal__segment_make(core, NOPAL_KIND_DATA));
+	assert_int_equal(core->awake->bytes_held, before + 100);
+	nopal__message_free(core, message);
+	nopal_segment_drop(rig.opener.session, segment);
+	assert_int_equal(core->awake->bytes_held, before);
+}
+
+/* Else each failure would take some of the budget away for good. */
+static void test_what_fails_is_credited_back(void **state)
+{
+	struct nopal_core *core = nopal__core(rig.opener.session);
+	uint64_t before = core->awake->bytes_held;
+	struct nopal_message *message;
+	void *memory;
+
+	(void)state;
+	failing_from(1, true);
+	memory = nopal_alloc(&core->session, 1000);
+	message = nopal__message_make(core, 1000);
+	assert_int_equal(failing_stop(), 2);
+	assert_null(memory);
+	assert_null(message);
+	assert_int_equal(core->awake->bytes_held, before);
 }
 
 static void test_handles_name_only_the_living(void **state)
@@ -156,6 +197,8 @@ int main(void)
 		CASE(test_memory_is_charged_and_credited),
 		CASE(test_over_budget_is_null),
 		CASE(test_objects_are_budgeted_too),
+		CASE(test_messages_are_budgeted_with_segments),
+		CASE(test_what_fails_is_credited_back),
 		CASE(test_handles_name_only_the_living),
 		CASE(test_sessions_share_a_pool),
 		CASE(test_an_object_goes_to_another_session),
