@@ -271,6 +271,32 @@ static void test_one_stream_too_many_is_refused(void **state)
 	pair_close();
 }
 
+/* The window of ids that may be open at once is full, and moves for the next one. */
+static void test_a_stream_far_ahead_is_accepted(void **state)
+{
+	enum { WINDOW = 1 << 16 };
+	struct nopal_core *flow;
+	uint64_t floor;
+	bool outermost;
+
+	(void)state;
+	pair_open(STREAMED, "delay 10ms");
+	open_stream(0);
+	say(0, "hello");
+	pair_run(100 * NOPAL_MILLISECOND);
+	flow = nopal__stack_bottom(nopal__core(pair.there[0].session))->below;
+	floor = flow->streams->accepted.floor;
+	outermost = nopal__turn_begin(pair.world);
+	nopal__touch(flow);
+	assert_non_null(nopal__stream_for(flow, 2 * (floor + WINDOW - 1)));
+	assert_int_equal(flow->streams->accepted.floor, floor);
+	assert_non_null(nopal__stream_for(flow, 2 * (floor + WINDOW)));
+	assert_true(flow->streams->accepted.floor > floor);
+	nopal__turn_end(pair.world, outermost);
+	assert_int_equal(pair.accepted, 3);
+	pair_close();
+}
+
 static void test_the_world_may_end_first(void **state)
 {
 	(void)state;
@@ -504,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_half_a_message_waits_for_the_flow),
 		cmocka_unit_test(test_the_flow_ends_them_all),
 		cmocka_unit_test(test_one_stream_too_many_is_refused),
+		cmocka_unit_test(test_a_stream_far_ahead_is_accepted),
 		cmocka_unit_test(test_the_world_may_end_first),
 		cmocka_unit_test(test_sessions_to_one_peer_share_a_flow),
 		cmocka_unit_test(test_sessions_join_a_flow_that_opens),
