@@ -60,7 +60,9 @@ void nopal__session_receive(struct nopal_core *core, uint8_t kind,
 	if (!segment)
 		return;
 	core->awake->heard_ns = core->session.now_ns;
-	if (kind == NOPAL_KIND_ABORT)
+	if (segment->path && nopal__path_is_elsewhere(core, segment))
+		nopal__segment_free(core, segment);
+	else if (kind == NOPAL_KIND_ABORT)
 		nopal__farewell_receive(core, segment);
 	else
 		nopal__segment_arrive(core, segment);

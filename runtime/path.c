@@ -149,17 +149,26 @@ static uint8_t path_arrived(struct nopal_core *bottom,
 	return (uint8_t)number;
 }
 
-/* All of an arrival come by one path, but what a move puts between them. */
 uint8_t nopal__path_arrived(struct nopal_core *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
-	if (endpoint->arrived_of != bottom) {
-		endpoint->arrived_path = path_arrived(
-			bottom, endpoint->arrived_at, endpoint->arrived_from);
-		endpoint->arrived_of = bottom;
-	}
+	endpoint->arrived_path = path_arrived(bottom, endpoint->arrived_at,
+					      endpoint->arrived_from);
+	endpoint->arrived_of = bottom;
 	return endpoint->arrived_path;
+}
+
+bool nopal__path_is_elsewhere(struct nopal_core *bottom,
+			      struct nopal_segment *segment)
+{
+	const struct nopal_calls(*calls)[NOPAL_KIND_ROOM] =
+		bottom->awake->calls;
+
+	if (!calls[NOPAL_SEGMENT_FROM_ELSEWHERE][segment->kind].count)
+		return false;
+	nopal_raise_SEGMENT_FROM_ELSEWHERE(&bottom->session, segment);
+	return true;
 }
 
 static int path_give(struct nopal_core *bottom, struct nopal_endpoint *endpoint,

@@ -463,23 +463,7 @@ void nopal__session_ended_there(struct nopal_core *core, enum nopal_end end,
 				const char *text);
 void nopal__bury(struct nopal_core *bottom); /* free at the end of the turn */
 
-/* path.c */
-/* The number of the path by which what arrives now came. */
-uint8_t nopal__path_arrived(struct nopal_core *bottom);
-void nopal__paths_forget(struct nopal_core *bottom,
-			 const struct nopal_endpoint *door);
-/* What was longer than this is said not to pass; 0: nobody knows how long. */
-void nopal__path_narrowed(struct nopal_core *bottom, uint32_t datagram_bytes);
-
-/* Where a datagram leaves, and to whom. */
-struct nopal_way {
-	struct nopal_endpoint *endpoint; /* NULL: there is no such path */
-	const struct nopal_address *to;
-};
-static inline struct nopal_way nopal__first_way(const struct nopal_core *core)
-{
-	return (struct nopal_way){ core->endpoint, &core->peer };
-}
+#include "paths.h"
 
 /* wire.c */
 /* Of kinds whose id is that of their sender. */

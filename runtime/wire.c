@@ -365,7 +365,7 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core,
 	}
 	segment->incoming = true;
 	segment->ecn = core->endpoint->arrived_ecn;
-	segment->path = plan->many_paths ? nopal__path_arrived(core) : 0;
+	segment->path = plan->many_paths ? nopal__path_of_arrival(core) : 0;
 	segment->departed_ns = core->session.now_ns;
 	segment->body =
 		(struct nopal_body){ nopal_buffer_ref(buffer),

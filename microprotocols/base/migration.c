@@ -14,7 +14,7 @@
  * Needs:     network, connection.
  * Provides:  path_change (exclusive).
  * Excludes:  address_demux, parallel_paths.
- * Handles:   SEGMENT_FROM_NET.
+ * Handles:   SEGMENT_FROM_NET, SEGMENT_FROM_ELSEWHERE.
  * Raises:    CONGESTION_MARKED.
  * Holds:     nothing.
  * Wire:      migration_ask and migration_proof, control, 8 bytes.
@@ -114,19 +114,6 @@ static void migration_ask(struct nopal_session *session,
 	migration_send(session, part, MIGRATION_ASK, path, question->bytes);
 }
 
-/* Nothing of another address goes further. */
-static enum nopal_verdict migration_on_any(struct nopal_session *session,
-					   const struct nopal_part *part,
-					   struct nopal_segment *segment)
-{
-	if (segment->path == 0 ||
-	    segment->kind == part->kind[MIGRATION_PROOF] ||
-	    segment->kind == part->kind[MIGRATION_ASK])
-		return NOPAL_CONTINUE;
-	migration_ask(session, part, segment->path);
-	return NOPAL_STOP;
-}
-
 /* It may be our own address that changed, and this is how we could hear of it: the
  * answer goes where the question came from, and is no longer. */
 static enum nopal_verdict migration_on_ask(struct nopal_session *session,
@@ -153,9 +140,9 @@ static void migration_moved(struct nopal_session *session,
 		    nopal_shared(session, part, MIGRATION_COUNT) + 1);
 }
 
-static enum nopal_verdict migration_on_proof(struct nopal_session *session,
-					     const struct nopal_part *part,
-					     struct nopal_segment *segment)
+static void migration_take_proof(struct nopal_session *session,
+				 const struct nopal_part *part,
+				 const struct nopal_segment *segment)
 {
 	const struct migration *self = nopal_state(session, part);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
@@ -165,27 +152,35 @@ static enum nopal_verdict migration_on_proof(struct nopal_session *session,
 
 	if (!nopal_read_complete(&reader) || !self->path ||
 	    segment->path == 0 || segment->path >= NOPAL_PATHS_MOST)
-		return NOPAL_STOP;
+		return;
 	question = &self->path[segment->path];
 	if (!migration_is_good(session, question) ||
 	    !nopal_session_proves(session, question->bytes, proof) ||
 	    !nopal_path_move(session, segment->path, &elsewhere))
-		return NOPAL_STOP;
+		return;
 	migration_moved(session, part);
 	if (elsewhere)
 		nopal_raise_CONGESTION_MARKED(session, session);
-	return NOPAL_STOP;
+}
+
+static enum nopal_verdict migration_on_elsewhere(struct nopal_session *session,
+						 const struct nopal_part *part,
+						 struct nopal_segment *segment)
+{
+	if (segment->kind == part->kind[MIGRATION_PROOF])
+		migration_take_proof(session, part, segment);
+	else if (segment->kind == part->kind[MIGRATION_ASK])
+		migration_on_ask(session, part, segment);
+	else
+		migration_ask(session, part, segment->path);
+	return NOPAL_CONTINUE;
 }
 
 static const struct nopal_binding migration_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_NET, migration_on_any, .kinds = NOPAL_EVERY_KIND,
-		 .before = "connection|liveness|duplicate_filter|"
-			   "acknowledgement|loss_detection|redundancy|"
-			   "flow_control|path_limit"),
+	NOPAL_ON(SEGMENT_FROM_ELSEWHERE, migration_on_elsewhere,
+		 .kinds = NOPAL_EVERY_KIND),
 	NOPAL_ON(SEGMENT_FROM_NET, migration_on_ask,
 		 .kinds = NOPAL_OWN_KIND + MIGRATION_ASK),
-	NOPAL_ON(SEGMENT_FROM_NET, migration_on_proof,
-		 .kinds = NOPAL_OWN_KIND + MIGRATION_PROOF),
 	{ 0 },
 };
 
