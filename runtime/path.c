@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 
-#include "paths.h"
 #include "demux.h"
 #include "path_cache.h"
 

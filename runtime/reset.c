@@ -21,7 +21,6 @@
 #include "bytes.h"
 #include "demux.h"
 #include "farewell.h"
-#include "paths.h"
 #include "reset.h"
 
 enum {

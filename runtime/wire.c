@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "fields.h"
-#include "paths.h"
 #include "session.h"
 
 enum {
