@@ -108,6 +108,30 @@ static void test_what_fails_is_credited_back(void **state)
 	assert_int_equal(core->awake->bytes_held, before);
 }
 
+/* Whichever of the allocations for a pool fails, there is no object, and the next one
+ * to be asked for is there. */
+static void test_a_pool_that_cannot_grow_gives_nothing(void **state)
+{
+	(void)state;
+	for (uint64_t nth = 1; nth <= 3; nth++) {
+		struct nopal_pool *pools = NULL;
+		struct nopal_objects ours = { .pool = nopal__pool_of(&pools,
+								     24) };
+		struct nopal_handle handle;
+		void *object;
+
+		failing_from(nth, false);
+		object = nopal__pool_take(&ours, &handle);
+		assert_int_equal(failing_stop(), 1);
+		assert_null(object);
+		assert_int_equal(ours.alive, 0);
+		object = nopal__pool_take(&ours, &handle);
+		assert_non_null(object);
+		assert_ptr_equal(nopal__pool_find(&ours, handle), object);
+		nopal__pools_free(&pools);
+	}
+}
+
 static void test_handles_name_only_the_living(void **state)
 {
 	struct nopal_pool *pools = NULL;
@@ -199,6 +223,7 @@ int main(void)
 		CASE(test_objects_are_budgeted_too),
 		CASE(test_messages_are_budgeted_with_segments),
 		CASE(test_what_fails_is_credited_back),
+		CASE(test_a_pool_that_cannot_grow_gives_nothing),
 		CASE(test_handles_name_only_the_living),
 		CASE(test_sessions_share_a_pool),
 		CASE(test_an_object_goes_to_another_session),
