@@ -376,7 +376,8 @@ static uint64_t sweep_config(const struct talk_about *about, uint64_t stride)
 		.plan = nopal_plan_parse(about->config, "talk.conf", NULL,
 					 &problems),
 	};
-	nopal_problems_print(&problems, stderr);
+	if (!talk.plan) /* else they are warnings */
+		nopal_problems_print(&problems, stderr);
 	assert_non_null(talk.plan);
 	nopal_problems_fini(&problems);
 	for (int on = 0; only && on <= 1; on++) {

@@ -24,6 +24,8 @@ void *__real_realloc(void *memory, size_t bytes);
 void *__real_reallocarray(void *memory, size_t count, size_t bytes);
 char *__real_strdup(const char *text);
 int __real_vasprintf(char **text, const char *format, va_list arguments);
+int __real___vasprintf_chk(char **text, int flag, const char *format,
+			   va_list arguments);
 void __real_free(void *memory);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
@@ -31,6 +33,8 @@ void *__wrap_realloc(void *memory, size_t bytes);
 void *__wrap_reallocarray(void *memory, size_t count, size_t bytes);
 char *__wrap_strdup(const char *text);
 int __wrap_vasprintf(char **text, const char *format, va_list arguments);
+int __wrap___vasprintf_chk(char **text, int flag, const char *format,
+			   va_list arguments);
 void __wrap_free(void *memory);
 
 static bool fails(void)
@@ -86,6 +90,18 @@ char *__wrap_strdup(const char *text)
 int __wrap_vasprintf(char **text, const char *format, va_list arguments)
 {
 	int length = fails() ? -1 : __real_vasprintf(text, format, arguments);
+
+	failing.held += length >= 0;
+	return length;
+}
+
+/* As the library calls it where FORTIFY hardens it. */
+int __wrap___vasprintf_chk(char **text, int flag, const char *format,
+			   va_list arguments)
+{
+	int length =
+		fails() ? -1
+			: __real___vasprintf_chk(text, flag, format, arguments);
 
 	failing.held += length >= 0;
 	return length;
