@@ -49,7 +49,8 @@ static void put_number(struct words *words, uint64_t number, unsigned base,
 
 static bool is_in(const struct nopal_calls *calls, const void *running)
 {
-	return (const char *)running >= (const char *)calls->call &&
+	return calls->count > 0 &&
+	       (const char *)running >= (const char *)calls->call &&
 	       (const char *)running <
 		       (const char *)(calls->call + calls->count);
 }

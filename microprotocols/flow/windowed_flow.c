@@ -23,8 +23,7 @@
  *
  * The edge is told when it moved by a quarter of the window (by half, where an automatic
  * one is larger than is of use), on every probe, and repeatedly while the sender may
- * still live on `initial`.  With `piggyback` data carries it, too: where both sides
- * send, few windows of their own are left.
+ * still live on `initial`; with `piggyback` data carries it, too.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), windowed.
  * Differs:   grants an edge, not an amount, so that a repeated or late grant
