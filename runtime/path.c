@@ -161,10 +161,7 @@ uint8_t nopal__path_arrived(struct nopal_core *bottom)
 bool nopal__path_is_elsewhere(struct nopal_core *bottom,
 			      struct nopal_segment *segment)
 {
-	const struct nopal_calls(*calls)[NOPAL_KIND_ROOM] =
-		bottom->awake->calls;
-
-	if (!calls[NOPAL_SEGMENT_FROM_ELSEWHERE][segment->kind].count)
+	if (!bottom->layer->plan->follows_peer)
 		return false;
 	nopal_raise_SEGMENT_FROM_ELSEWHERE(&bottom->session, segment);
 	return true;

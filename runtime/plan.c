@@ -260,9 +260,11 @@ static void seal_demux(struct nopal_plan *plan)
 		plan->head_bytes = NOPAL_ID_BYTES;
 	if (plan->demux != NOPAL_DEMUX_FOREIGN)
 		plan->head_bytes++;
-	plan->many_paths = plan->demux == NOPAL_DEMUX_ID &&
-			   (bottom_provider(plan, "parallel_paths") ||
-			    bottom_provider(plan, "path_change"));
+	plan->follows_peer = plan->demux == NOPAL_DEMUX_ID &&
+			     bottom_provider(plan, "path_change");
+	plan->many_paths = plan->follows_peer ||
+			   (plan->demux == NOPAL_DEMUX_ID &&
+			    bottom_provider(plan, "parallel_paths"));
 }
 
 /* Where many stand on one, or one on many. */

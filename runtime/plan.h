@@ -180,6 +180,7 @@ struct nopal_plan {
 	const struct nopal_part *admission;	 /* NULL: connectionless */
 	enum nopal_demux demux;
 	bool many_paths;     /* role parallel_paths, or path_change */
+	bool follows_peer;   /* role path_change */
 	uint32_t head_bytes; /* before the fields: first byte, session id */
 	struct nopal_plan_field *fields; /* of a data datagram, for people */
 	uint32_t field_count;
