@@ -80,7 +80,7 @@ came() { # BYTES
 	[ "$(stat -c %s "$work/in/.file.nopal-part" 2>/dev/null || echo 0)" -gt "$1" ]
 }
 sender_start() {
-	rm -f "$work/in/file"
+	rm -f "$work/in/file" "$work/in/.file.nopal-part"
 	exec_in $a send "$work/file" 10.78.2.2:9000 --rate 40mbit 2>"$work/send.err" &
 	sender=$!
 	pids="$pids $sender"
