@@ -146,19 +146,17 @@ static bool trace_is_wanted(const struct nopal_tracer *tracer,
 	return tracer->detail >= NOPAL_TRACE_EVENTS;
 }
 
-void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
-		  enum nopal_trace_what what, uint8_t part, uint16_t number,
-		  uint64_t a, uint64_t b)
+static inline __attribute__((always_inline)) void
+trace_put(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
+	  enum nopal_trace_what what, uint8_t part, uint16_t number, uint64_t a,
+	  uint64_t b)
 {
 	/* Bytes 8 to 15 of the record as one number. */
 	uint64_t packed = (uint64_t)session | (uint64_t)(uint8_t)what << 32 |
 			  (uint64_t)part << 40 | (uint64_t)number << 48;
 	uint8_t *at;
 
-	if (tracer && tracer->listener)
-		tracer->listener->record(tracer->listener, what, part, number,
-					 a, b);
-	if (!tracer || !trace_is_wanted(tracer, what))
+	if (!trace_is_wanted(tracer, what))
 		return;
 	tracer->hash = trace_mix(tracer->hash, (uint64_t)now_ns, packed, a, b);
 	if (tracer->file < 0 || tracer->failed)
@@ -171,6 +169,28 @@ void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
 	tracer->used += NOPAL_TRACE_RECORD_BYTES;
 	if (tracer->used == BUFFER_BYTES)
 		trace_flush(tracer);
+}
+
+/* Out of the way of the rest: a call costs there what it has to keep. */
+static __attribute__((noinline)) void
+trace_tell(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
+	   enum nopal_trace_what what, uint8_t part, uint16_t number,
+	   uint64_t a, uint64_t b)
+{
+	tracer->listener->record(tracer->listener, what, part, number, a, b);
+	trace_put(tracer, now_ns, session, what, part, number, a, b);
+}
+
+void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
+		  enum nopal_trace_what what, uint8_t part, uint16_t number,
+		  uint64_t a, uint64_t b)
+{
+	if (!tracer)
+		return;
+	if (tracer->listener)
+		trace_tell(tracer, now_ns, session, what, part, number, a, b);
+	else
+		trace_put(tracer, now_ns, session, what, part, number, a, b);
 }
 
 /* ----------------------------------------------------------- dictionary */
