@@ -272,7 +272,7 @@ static void run_world(struct sim_run *run)
 	if (run->options.jsonl)
 		tick_later(run);
 	while (!is_over(run) && (more = nopal_sim_step(run->world)) &&
-	       sim_judge_goes_on(run))
+	       (!sim_judge_is_due(run) || sim_judge_goes_on(run)))
 		continue;
 	if (!more)
 		sim_judge_idle(run);

@@ -70,9 +70,10 @@ struct sim_progress {
 	uint64_t count;	 /* of such things, up to now */
 	uint64_t marked; /* of these, when the rest was noted: */
 	int64_t at_ns;
-	uint64_t steps, departures;
+	uint64_t marked_steps, departures;
 	struct nopal_link_counters link;
-	uint64_t all_steps;
+	int64_t patience_ns; /* 0: the run has not begun */
+	uint64_t steps;	     /* all of the run */
 };
 
 struct sim_run {
@@ -104,6 +105,16 @@ bool sim_again(const struct sim_run *run, struct sim_run *ret_again);
 /* sim_judge.c */
 /* From time to time while it runs; false: it stands still, and is cut. */
 bool sim_judge_goes_on(struct sim_run *run);
+/* Is it time for that?  After each step: so many have passed, or so much time. */
+enum { SIM_JUDGE_STEPS = 4096 };
+static inline bool sim_judge_is_due(struct sim_run *run)
+{
+	struct sim_progress *progress = &run->progress;
+
+	return ++progress->steps % SIM_JUDGE_STEPS == 0 ||
+	       nopal_world_now(run->world) >=
+		       progress->at_ns + progress->patience_ns;
+}
 /* Nothing is left to happen. */
 void sim_judge_idle(struct sim_run *run);
 /* What a session held when it ended, or holds when the run does. */
@@ -115,7 +126,11 @@ void sim_judge(struct sim_run *run);
 /* sim_traffic.c */
 /* Bytes of a message that is long enough to tell its number. */
 enum { SIM_HEAD_BYTES = 16 };
-bool sim_traffic_seen(const uint8_t *bits, uint64_t number);
+enum { SIM_SEEN_AT_ONCE = 8, SIM_SEEN_ALL = 0xff }; /* of a byte of bits */
+static inline bool sim_traffic_seen(const uint8_t *bits, uint64_t number)
+{
+	return bits[number / SIM_SEEN_AT_ONCE] >> number % SIM_SEEN_AT_ONCE & 1;
+}
 bool sim_traffic_prepare(struct sim_run *run);
 bool sim_traffic_open(struct sim_run *run, unsigned flow,
 		      struct nopal_endpoint *from, struct nopal_endpoint *to);

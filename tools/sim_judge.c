@@ -94,7 +94,8 @@ static void progress_mark(struct sim_run *run)
 
 	progress->marked = progress->count;
 	progress->at_ns = nopal_world_now(run->world);
-	progress->steps = 0;
+	progress->patience_ns = patience_ns(&run->options);
+	progress->marked_steps = progress->steps;
 	progress->departures = departures(run);
 	progress->link = link_of(run);
 }
@@ -147,7 +148,7 @@ static bool is_excused(const struct sim_run *run)
 static bool storms(const struct sim_run *run)
 {
 	struct judge_facts facts = {
-		.steps = run->progress.all_steps,
+		.steps = run->progress.steps,
 		.open_ns = nopal_world_now(run->world) * run->options.flows,
 	};
 
@@ -164,26 +165,22 @@ bool sim_judge_goes_on(struct sim_run *run)
 {
 	struct sim_progress *progress = &run->progress;
 	int64_t waited_ns = nopal_world_now(run->world) - progress->at_ns;
+	uint64_t steps = progress->steps - progress->marked_steps;
 	char how[JUDGE_TEXT];
 
-	progress->all_steps++;
-	if (++progress->steps % CHECK_STEPS &&
-	    waited_ns < patience_ns(&run->options))
-		return true;
 	if (storms(run))
 		return false;
-	if (progress->count != progress->marked) {
+	if (!progress->patience_ns || progress->count != progress->marked) {
 		progress_mark(run);
 		return true;
 	}
-	if (progress->steps < STUCK_STEPS &&
-	    waited_ns < patience_ns(&run->options))
+	if (steps < STUCK_STEPS && waited_ns < progress->patience_ns)
 		return true;
 	if (is_excused(run)) {
 		progress_mark(run);
 		return true;
 	}
-	if (progress->steps < STUCK_STEPS)
+	if (steps < STUCK_STEPS)
 		snprintf(how, sizeof(how),
 			 "nothing new happened in %" PRId64
 			 " s of virtual time",
@@ -192,7 +189,7 @@ bool sim_judge_goes_on(struct sim_run *run)
 		snprintf(how, sizeof(how),
 			 "nothing new happened in %" PRIu64 " steps (%" PRId64
 			 " ms of virtual time)",
-			 progress->steps, waited_ns / NOPAL_MILLISECOND);
+			 steps, waited_ns / NOPAL_MILLISECOND);
 	stuck(run, how);
 	return false;
 }
@@ -235,6 +232,11 @@ static void facts_missing(const struct sim_flow *flow,
 			  struct judge_facts *facts)
 {
 	for (uint64_t i = 0; i < flow->next; i++) {
+		if (i % SIM_SEEN_AT_ONCE == 0 &&
+		    flow->seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL) {
+			i += SIM_SEEN_AT_ONCE - 1;
+			continue;
+		}
 		if (sim_traffic_seen(flow->seen, i))
 			continue;
 		judge_note(&facts->missing, i);
@@ -275,7 +277,7 @@ static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
 		.open_ns = nopal_world_now(run->world),
 		.hoarded = flow->sender.hoarded,
 		.stranded = flow->receiver.stranded,
-		.steps = run->progress.all_steps / (uint64_t)run->options.flows,
+		.steps = run->progress.steps / (uint64_t)run->options.flows,
 	};
 	facts_add(facts, sender);
 	facts_add(facts, receiver);

@@ -190,11 +190,6 @@ static void sender_writable(struct nopal_session *session, void *user)
 	pump(user);
 }
 
-bool sim_traffic_seen(const uint8_t *bits, uint64_t number)
-{
-	return bits[number / BYTE_BITS] >> number % BYTE_BITS & 1;
-}
-
 /* True: it was seen before. */
 static bool seen_mark(uint8_t *bits, uint64_t number)
 {
