@@ -77,6 +77,18 @@ says '"complete": false' out
 expect 0 one_to_many_all --messages 3 --json
 says '"complete": true' out
 
+# What was promised, and what came of it.
+expect 0 bulk --messages 20 --json
+says '"judged": {' out
+says '"verdict": "held"' out
+grep -q '"verdict": "broken"' "$work/out" && bad "bulk breaks a promise"
+expect 0 bulk --messages 20 --watch
+[ -s "$work/err" ] && bad "said of a good run: $(cat "$work/err")"
+# Who is dead is not blamed for it, but who waits for it is named.
+expect 1 bulk --bytes 2MB --link "rate 10mbit delay 10ms down 300ms 1000000s"
+says '^nopal: held: .* for retransmit: the peer has it' err
+grep -q 'broken:\|blamed:' "$work/err" && bad "$(cat "$work/err")"
+
 expect 2 no_such_config
 expect 2 ctp_minimal --link "delay 10"
 says 'fix: ' err
