@@ -14,7 +14,7 @@
 
 #include "compose.h"
 
-enum { FIRST_SIGHTINGS = 1024, MEMORY_STEPS = 32, IDLE_LEAST = 4 };
+enum { FIRST_SIGHTINGS = 1024, IDLE_LEAST = 4 };
 
 /* Hashes of bytes are of three kinds: arrived as a segment, went on as one, and as a
  * message. */
@@ -299,14 +299,18 @@ static void judge_bytes(struct nopal_watch *watch,
 	}
 }
 
+/* What it took lies before what was there; where that has been given back, how much it
+ * was cannot be told. */
 static void judge_memory(struct nopal_watch *watch,
 			 const struct nopal_watched_run *run)
 {
 	const struct nopal_memory *one = run->core->memory;
+	uint64_t bytes = 0;
 
-	for (unsigned i = 0; i < MEMORY_STEPS && one && one != run->memory;
-	     i++, one = one->next)
-		deed(watch, run, NOPAL_DEED_MEMORY, one->bytes);
+	for (; one && one != run->memory; one = one->next)
+		bytes += one->bytes;
+	if (one == run->memory)
+		deed(watch, run, NOPAL_DEED_MEMORY, bytes);
 }
 
 /* While it leaves, or is about to, nobody can have it. */
