@@ -121,7 +121,7 @@ static void test_defaults_and_keys(void **state)
 static void test_a_file_is_read_with_its_config(void **state)
 {
 	static const char token[] = "to\0ken of 19 bytes";
-	char path[] = "nopal-secret-XXXXXX", text[128];
+	char path[] = "/tmp/nopal-secret-XXXXXX", text[128];
 	int file = mkstemp(path);
 	struct composing without, with;
 	const struct nopal_file *secret;
@@ -167,7 +167,7 @@ static void test_a_secret_that_others_have_is_refused(void **state)
 		{ 0602, "others may write it: its mode is 0602" },
 		{ 0666, "others may write it: its mode is 0666" },
 	};
-	char path[] = "nopal-secret-XXXXXX", text[128], fix[128];
+	char path[] = "/tmp/nopal-secret-XXXXXX", text[128], fix[128];
 	int file = mkstemp(path);
 	struct composing with;
 
