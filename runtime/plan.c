@@ -262,9 +262,9 @@ static void seal_demux(struct nopal_plan *plan)
 		plan->head_bytes++;
 	plan->follows_peer = plan->demux == NOPAL_DEMUX_ID &&
 			     bottom_provider(plan, "path_change");
-	plan->many_paths = plan->follows_peer ||
-			   (plan->demux == NOPAL_DEMUX_ID &&
-			    bottom_provider(plan, "parallel_paths"));
+	plan->many_paths =
+		plan->follows_peer || (plan->demux == NOPAL_DEMUX_ID &&
+				       bottom_provider(plan, "parallel_paths"));
 }
 
 /* Where many stand on one, or one on many. */
