@@ -397,7 +397,9 @@ static const struct nopal_microprotocol a_saboteur = {
 			{ 0 } },
 	.excludes =
 		(const struct nopal_relation[]){
-			{ "jitter", "it loses messages by itself" }, { 0 } },
+			{ "jitter", "it loses messages by itself" },
+			{ "check_fifo", "it ends the session before us" },
+			{ 0 } },
 	.bindings = saboteur_bindings,
 	.state_size = sizeof(struct a_saboteur),
 	.open = saboteur_open,
