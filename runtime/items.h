@@ -122,6 +122,11 @@ struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 					 struct nopal_handle handle);
 struct nopal_message *nopal_message_find(struct nopal_session *session,
 					 struct nopal_handle handle);
+/* Has the application said the same of both?  Then one segment may carry them, with
+ * the attributes of either. */
+bool nopal_message_is_like(const struct nopal_session *session,
+			   const struct nopal_message *one,
+			   const struct nopal_message *other);
 /* Starts to fetch a segment that is looked at soon: what waited for a round
  * trip has left the cache. */
 void nopal_segment_prefetch(struct nopal_session *session,

@@ -24,6 +24,23 @@ struct nopal_message *nopal_message_find(struct nopal_session *session,
 	return message;
 }
 
+bool nopal_message_is_like(const struct nopal_session *session,
+			   const struct nopal_message *one,
+			   const struct nopal_message *other)
+{
+	uint64_t said = nopal__plan(nopal__core(session))->properties;
+
+	if (one->urgent != other->urgent)
+		return false;
+	for (; said; said &= said - 1) {
+		int slot = __builtin_ctzll(said);
+
+		if (one->attribute[slot] != other->attribute[slot])
+			return false;
+	}
+	return true;
+}
+
 struct nopal_message *nopal__message_make(struct nopal_core *core,
 					  uint64_t length)
 {

@@ -7,8 +7,9 @@
  *            waits longer for company only where `delay` says so.  A message
  *            that one datagram cannot carry is refused when it is sent.
  *            Compressed messages share no segment with others, for the attribute
- *            that tells them apart is the segment's; nor do urgent ones, for those
- *            with them would overtake messages that were sent before.
+ *            that tells them apart is the segment's; nor do messages of which
+ *            the application says different things, as that one is urgent or has
+ *            a deadline, for they would share that.
  * Needs:     message_numbers.
  * Provides:  message_segments (exclusive).
  * Excludes:  nothing.
@@ -50,7 +51,6 @@ struct coalesce {
 	struct nopal_writer writer;
 	uint32_t count;	     /* messages in it */
 	uint64_t compressed; /* are they? */
-	bool urgent;	     /* likewise */
 	struct nopal_handle message[COALESCE_MESSAGES];
 };
 
@@ -143,8 +143,20 @@ static bool coalesce_prepare(struct nopal_session *session,
 	return true;
 }
 
+/* May it share a segment with those that are there? */
+static bool coalesce_suits(struct nopal_session *session,
+			   const struct coalesce *self,
+			   const struct nopal_message *message)
+{
+	const struct nopal_message *first =
+		nopal_message_find(session, self->message[0]);
+
+	return first && nopal_message_is_like(session, first, message);
+}
+
 /* Adds the message whole or not at all. */
-static bool coalesce_add(struct coalesce *self, const struct nopal_part *part,
+static bool coalesce_add(struct nopal_session *session, struct coalesce *self,
+			 const struct nopal_part *part,
 			 const struct nopal_message *message)
 {
 	uint64_t compressed = nopal_get(message, part, COALESCE_COMPRESSED);
@@ -152,7 +164,7 @@ static bool coalesce_add(struct coalesce *self, const struct nopal_part *part,
 
 	if (self->count == COALESCE_MESSAGES ||
 	    (self->count && (self->compressed != compressed ||
-			     self->urgent != message->urgent)))
+			     !coalesce_suits(session, self, message))))
 		return false;
 	nopal_write_varint(&writer, message->length);
 	nopal_write_bytes(&writer, message->one.bytes, message->length);
@@ -160,7 +172,6 @@ static bool coalesce_add(struct coalesce *self, const struct nopal_part *part,
 		return false;
 	self->writer = writer;
 	self->compressed = compressed;
-	self->urgent = message->urgent;
 	self->message[self->count++] = message->handle;
 	return true;
 }
@@ -176,10 +187,10 @@ static enum nopal_verdict coalesce_on_from_user(struct nopal_session *session,
 	/* The message has its number: it takes its place before the full
 	 * segment goes, for its going may send more. */
 	if (!coalesce_prepare(session, self) ||
-	    !coalesce_add(self, part, message)) {
+	    !coalesce_add(session, self, part, message)) {
 		full = coalesce_end(session, part);
 		if (!coalesce_prepare(session, self) ||
-		    !coalesce_add(self, part, message))
+		    !coalesce_add(session, self, part, message))
 			return coalesce_break(session);
 	}
 	if (set->delay_ns && self->count == 1)
