@@ -389,6 +389,10 @@ const struct nopal_microprotocol nopal_balance = {
 		  .bound = "copies",
 		  .because =
 			  "a message goes to the least loaded destinations" },
+		{ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+		  .when = "attempts",
+		  .because = "what one destination did not get goes to another "
+			     "one, after later messages" },
 		{ NOPAL_DUPLICATES, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
 		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
 		  .because = "a copy that is taken for lost is sent again, and "
