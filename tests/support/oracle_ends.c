@@ -203,9 +203,9 @@ static bool is_right(struct oracle *oracle, const char *text)
 	struct nopal_service service;
 	bool promised = true;
 
-	if (strncmp(text, "check_holds", strlen("check_holds")) == 0)
+	if (strstr(text, "check_holds"))
 		return oracle->set || oracle->cruel;
-	if (strncmp(text, "check_fifo", strlen("check_fifo")) != 0)
+	if (!strstr(text, "check_fifo"))
 		return false;
 	for (uint32_t i = 0; i < oracle->plan->part_count; i++) {
 		const struct nopal_part *part = &oracle->plan->parts[i];

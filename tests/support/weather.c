@@ -114,7 +114,8 @@ bool weather_has(const struct weather *weather, const char *word)
 bool weather_is_calm(const struct weather *weather)
 {
 	static const char *const wild[] = { "loss", "limit",   "corrupt",
-					    "down", "reorder", "duplicate" };
+					    "down", "reorder", "duplicate",
+					    "rate" };
 	const char *words = weather->phase[weather->phases - 1].words;
 
 	for (size_t i = 0; i < sizeof(wild) / sizeof(*wild); i++)
