@@ -226,7 +226,8 @@ static void rts_cts_ask(struct nopal_session *session,
 	struct rts_cts *self = nopal_state(session, part);
 	const uint64_t totals[] = { wanted, self->settled };
 
-	if (rts_cts_send(session, part, RTS_CTS_REQUEST, totals, 2))
+	if (rts_cts_send(session, part, RTS_CTS_REQUEST, totals, 2) &&
+	    wanted > self->asked) /* less, where segments were given up */
 		self->asked = wanted;
 }
 
