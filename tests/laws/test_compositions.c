@@ -54,7 +54,7 @@ struct tally {
 	struct kit kit;
 	struct composition_tally configs;
 	uint64_t sessions, again, different, violations;
-	uint64_t broken, unheard, told, cut, damaged;
+	uint64_t broken, unheard, told, cut, damaged, busy;
 	uint64_t events, deliveries, fates, good;
 	uint64_t layers[4];
 	uint64_t with[KIT_PARTS]; /* configs with this microprotocol */
@@ -155,6 +155,7 @@ static void note_run(struct tally *tally, const struct oracle *oracle)
 	tally->told += oracle->told;
 	tally->unheard += oracle->unheard;
 	tally->broken += oracle->broken;
+	tally->busy += oracle->busy;
 	for (unsigned i = 0; i < oracle->sides; i++) {
 		const struct oracle_side *side = &oracle->side[i];
 
@@ -348,6 +349,8 @@ static void conclude(const struct tally *tally, double took)
 	tell(tally->fates, "fates");
 	tell(tally->good, "sessions whose ends were all good");
 	tell(tally->broken, "that silence ended, as it may");
+	tell(tally->busy, "that sent on without any progress, as their "
+			  "parameters ask for");
 	tell(tally->cut, "whose network was cut for good");
 	tell(tally->damaged, "over networks that damage datagrams");
 	tell(tally->unheard, "without a handshake, that nobody heard of");

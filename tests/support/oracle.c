@@ -11,6 +11,7 @@
 enum {
 	PORT = 1000,
 	STEPS_MOST = 200000, /* without any progress */
+	BUSY = 100,	     /* departures in the second half of them */
 };
 /* Without progress, until sessions are closed where no handshake says when; and until
  * the run counts as stuck. */
@@ -323,6 +324,7 @@ static void change(struct oracle *oracle)
 static void settle(struct oracle *oracle)
 {
 	uint32_t moves = oracle->moves, steps = 0;
+	uint64_t departures = 0;
 
 	oracle->moved_ns = nopal_world_now(oracle->world);
 	while (!all_ended(oracle) && !oracle->violation[0] &&
@@ -331,12 +333,15 @@ static void settle(struct oracle *oracle)
 			moves = oracle->moves;
 			steps = 0;
 		}
-		oracle->tired = ++steps > STEPS_MOST ||
-				nopal_world_now(oracle->world) >
-					oracle->moved_ns + STILL_NS;
-		if (oracle->tired)
-			return;
+		if (++steps == STEPS_MOST / 2)
+			departures = oracle_departures(oracle);
+		if (steps > STEPS_MOST || nopal_world_now(oracle->world) >
+						  oracle->moved_ns + STILL_NS)
+			break;
 	}
+	oracle->tired = steps > STEPS_MOST;
+	oracle->busy =
+		oracle->tired && oracle_departures(oracle) > departures + BUSY;
 }
 
 /* Nothing of a session outlives it; one that nobody heard of may live yet. */

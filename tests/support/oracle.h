@@ -128,6 +128,7 @@ struct oracle {
 	bool told; /* a checker ended it, for what the composition never promised;
 		    * nothing is watched from then on */
 	bool tired; /* it was given up after very many steps without progress */
+	bool busy;  /* and data left all the while */
 	bool broken; /* a session ended because of silence, as it may */
 	unsigned pairs, openers, sides;
 	struct oracle_side side[ORACLE_SIDES];
@@ -177,6 +178,8 @@ void oracle_violated(struct oracle *oracle, const char *how, ...)
 /* oracle_inside.c: has the layer of this part segments that have left, and whose
  * status is not known? */
 bool oracle_waits_for_ack(const struct oracle_side *side, int part);
+/* Of data, in all layers of all sides that live. */
+uint64_t oracle_departures(const struct oracle *oracle);
 /* For people: where each side is, and what it holds. */
 void oracle_dump(const struct oracle *oracle);
 

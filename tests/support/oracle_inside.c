@@ -167,6 +167,31 @@ bool oracle_waits_for_ack(const struct oracle_side *side, int part)
 	return side->session && stack_waits(nopal__core(side->session), part);
 }
 
+static uint64_t stack_departures(const struct nopal_core *core)
+{
+	uint64_t sum = 0;
+
+	for (; core; core = core->below) {
+		if (core->awake)
+			sum += core->awake->counters.departures;
+		for (uint32_t i = 0;
+		     core->is_group && i < nopal__member_count(core); i++)
+			sum += stack_departures(nopal__member_at(core, i));
+	}
+	return sum;
+}
+
+uint64_t oracle_departures(const struct oracle *oracle)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < oracle->sides; i++)
+		if (oracle->side[i].session)
+			sum += stack_departures(
+				nopal__core(oracle->side[i].session));
+	return sum;
+}
+
 static void dump_stack(const struct nopal_core *core)
 {
 	for (; core; core = core->below) {

@@ -459,8 +459,9 @@ static void check_ended(struct oracle_side *side)
 	if (side->ended || (!side->opener && !side->begun) ||
 	    may_stand_still(oracle))
 		return;
-	/* its patience may be years */
-	if (alone && (is_left_alone(side) || (oracle->tired && oracle->set)))
+	/* its patience may be years; or its parameters choke it */
+	if ((alone && is_left_alone(side)) ||
+	    (oracle->set && (oracle->busy || (alone && oracle->tired))))
 		return;
 	if (oracle->run->cut_ns)
 		oracle_violated(oracle,
@@ -490,7 +491,8 @@ void oracle_judge(struct oracle *oracle)
 			check_side(&oracle->side[i]);
 	if (oracle->handshake && !oracle->broken && !oracle->run->cut_ns)
 		for (unsigned i = 0; i < oracle->sides; i++)
-			if (!oracle->side[i].ended)
+			if (!oracle->side[i].ended &&
+			    !oracle->side[i].dropped)
 				oracle_violated(
 					oracle,
 					"progress: the %s was never opened",
