@@ -288,6 +288,7 @@ void nopal__segment_take(struct nopal_core *core, struct nopal_core *above,
 					   &core->awake->segments, segment);
 	segment->above = message;
 	segment->taken = true;
+	segment->below = false;
 	segment->message = NULL;
 	segment->number = ++core->awake->numbered;
 	segment->created_ns = core->session.now_ns;

@@ -70,9 +70,12 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 		nopal__copies_leave(core, segment);
 		return false;
 	}
+	if (segment->below) /* it would stand in line behind itself */
+		return false;
 	if (below->is_flow)
 		segment->attribute[nopal__plan(core)->stream_slot] =
 			core->stream;
+	segment->below = true;
 	nopal__touch(below);
 	if (below->life != NOPAL_LIFE_ENDED) {
 		bool segments = sinks(below, segment);
@@ -87,6 +90,7 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 			return false;
 	}
 	segment->fate = NOPAL_MISSING;
+	segment->below = false;
 	segment->waiting[NOPAL_FINISH] &= ~NOPAL_HOLD_BELOW;
 	if (refusal == -ENOBUFS)
 		lost_below(core);
@@ -270,7 +274,10 @@ void nopal__stack_done(struct nopal_core *core, const uint64_t *attribute,
 		return;
 	}
 	segment = nopal__pool_find(&above->awake->segments, handle);
-	if (!segment || !(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
+	if (!segment)
+		return;
+	segment->below = false;
+	if (!(segment->waiting[NOPAL_FINISH] & NOPAL_HOLD_BELOW))
 		return;
 	if (fate != NOPAL_UNKNOWN && segment->fate != NOPAL_ARRIVED)
 		segment->fate = (uint8_t)fate;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What an upper layer sends fits the layer below it: data, what is wrapped around them,
- * and control. */
+ * and control; and each segment is there once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,6 +113,64 @@ static void test_control_of_an_upper_layer_fits_the_layer_below(void **state)
 	rig_close(&rig);
 }
 
+/* Both layers send again; what the lower one has not brought yet, the upper one does
+ * not give it once more. */
+static void test_nothing_stands_in_line_behind_itself(void **state)
+{
+	enum { COUNT = 10 };
+	const struct rig_options options = { .link = "delay 10ms" };
+	const struct nopal_awake *below;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig,
+		 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+		 "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
+		 "  rtt_estimation {}\n}\n"
+		 "layer \"lower\" {\n  transport_driver {}\n"
+		 "  virtual_circuit {}\n  fixed_size {}\n"
+		 "  sequenced_segments {}\n  positive_ack {}\n"
+		 "  retransmit { attempts = 100 }\n}\n",
+		 &options);
+	rig_change(&rig, "loss 100%");
+	for (uint32_t i = 0; i < COUNT; i++)
+		rig_send_bytes(&rig, 100);
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	below = rig_awake(&nopal__core(rig.opener.session)->below->session);
+	assert_int_equal(below->unfinished, COUNT);
+	assert_true(rig_awake(rig.opener.session)->counters.segments_timeout >
+		    0);
+	rig_change(&rig, "delay 10ms");
+	rig_finish(&rig);
+	assert_int_equal(rig.acceptor.delivered, COUNT);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], COUNT);
+	rig_close(&rig);
+}
+
+/* Where the lower layer cannot tell what becomes of it, it may leave at once. */
+static void test_what_left_for_good_is_sent_again(void **state)
+{
+	const struct rig_options losing = {
+		.link = "delay 10ms loss mask 0111"
+	};
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig,
+		 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+		 "  sequenced_segments {}\n  positive_ack {}\n  retransmit {}\n"
+		 "  rtt_estimation {}\n}\n"
+		 "layer \"lower\" {\n  transport_driver {}\n  fixed_size "
+		 "{}\n}\n",
+		 &losing);
+	rig_send_bytes(&rig, 100);
+	rig_send_bytes(&rig, 100);
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 2);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 2);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +181,8 @@ int main(void)
 			test_a_layer_below_that_adds_to_messages_takes_less),
 		cmocka_unit_test(
 			test_control_of_an_upper_layer_fits_the_layer_below),
+		cmocka_unit_test(test_nothing_stands_in_line_behind_itself),
+		cmocka_unit_test(test_what_left_for_good_is_sent_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
