@@ -6,13 +6,14 @@
  *            round robin, in blocks of 32 packets).
  * Differs:   a stream gets its turn when nothing waits to leave the flow any more:
  *            what is in line there is one block, whoever has how much.  Urgent
- *            segments wait for no turn; what a stream sends again does.
+ *            segments wait for no turn, nor does what a stream sends again: it goes
+ *            first at every gate.
  * Needs:     flow.
  * Provides:  stream_turns (exclusive).
  * Excludes:  nothing.
- * Handles:   SEGMENT_TO_NET, SEGMENT_RESEND, FLOW_TURN.
+ * Handles:   SEGMENT_TO_NET, FLOW_TURN.
  * Raises:    SESSION_BROKEN.
- * Holds:     send: until it is the stream's turn.
+ * Holds:     send (sticky): until it is the stream's turn.
  * Wire:      nothing.
  * Shares:    nothing.
  * Parameters: block (default 32): segments that a stream sends in one turn.
@@ -27,9 +28,9 @@ struct round_robin {
 	struct nopal_queue waiting;
 };
 
-static enum nopal_verdict round_robin_on_leaving(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
+static enum nopal_verdict round_robin_on_to_net(struct nopal_session *session,
+						const struct nopal_part *part,
+						struct nopal_segment *segment)
 {
 	struct round_robin *self = nopal_state(session, part);
 
@@ -90,8 +91,7 @@ static const struct nopal_parameter round_robin_table[] = {
 };
 
 static const struct nopal_binding round_robin_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, round_robin_on_leaving),
-	NOPAL_ON(SEGMENT_RESEND, round_robin_on_leaving),
+	NOPAL_ON(SEGMENT_TO_NET, round_robin_on_to_net),
 	NOPAL_ON(FLOW_TURN, round_robin_on_turn),
 	{ 0 },
 };
@@ -112,7 +112,7 @@ const struct nopal_microprotocol nopal_round_robin = {
 	.parameters_size = sizeof(struct round_robin_parameters),
 	.parameters = round_robin_table,
 	.holds = (const struct nopal_hold[]){ { "it is the stream's turn",
-						NOPAL_SEND, NOPAL_DATA, false },
+						NOPAL_SEND, NOPAL_DATA, true },
 					      { 0 } },
 	.state_size = sizeof(struct round_robin),
 	.bindings = round_robin_bindings,

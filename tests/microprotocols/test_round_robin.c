@@ -195,12 +195,13 @@ static void test_a_flow_without_a_window_gives_turns_at_once(void **state)
 }
 
 /* The stream's own resends: it takes segments in order alone, and its flow has none. */
-static void test_what_a_stream_sends_again_gets_a_turn(void **state)
+static void test_what_a_stream_sends_again_waits_for_no_turn(void **state)
 {
 	(void)state;
 	pair_open("layer \"stream\" { multiplicity = per_stream\n"
 		  " transport_driver {} stream_end {} resize {}\n"
-		  " sequenced_segments {} go_back_n {} round_robin {}\n}\n"
+		  " sequenced_segments {} go_back_n {} windowed_cc {}\n"
+		  " tcp_congestion {} round_robin {}\n}\n"
 		  "layer \"flow\" {\n" FLOW "}\n",
 		  "delay 10ms loss 10%");
 	open_stream(0);
@@ -221,7 +222,8 @@ int main(void)
 		cmocka_unit_test(test_a_stream_that_breaks_gives_up_its_turn),
 		cmocka_unit_test(
 			test_a_flow_without_a_window_gives_turns_at_once),
-		cmocka_unit_test(test_what_a_stream_sends_again_gets_a_turn),
+		cmocka_unit_test(
+			test_what_a_stream_sends_again_waits_for_no_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
