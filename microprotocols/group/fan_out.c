@@ -154,7 +154,7 @@ static enum nopal_verdict fan_out_on_leave(struct nopal_session *session,
 					   struct nopal_segment *segment)
 {
 	const struct fan_out_parameters *set = nopal_parameters(part);
-	bool to_one = nopal_get(segment, part, FAN_OUT_DESTINATION) != 0;
+	bool to_one = nopal_is_for_one(session, segment);
 
 	if (to_one)
 		nopal_set(segment, part, FAN_OUT_NEEDED, 1);

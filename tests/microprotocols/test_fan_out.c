@@ -258,6 +258,27 @@ static void test_of_all_removed_nobody_can_say(void **state)
 	many_close(&many);
 }
 
+/* Their layer is the same; the rule is the group's. */
+static void test_an_answer_is_for_one_whatever_the_rule(void **state)
+{
+	(void)state;
+	many_open(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 3, "delay 10ms",
+		  1);
+	many.echo = true;
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many_send(&many), 0);
+	many_run(&many, NOPAL_SECOND);
+	assert_int_equal(many.answers, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct nopal_counters *counters =
+			nopal_session_counters(many.end[i].session);
+
+		assert_int_equal(counters->messages_arrived, 1);
+		assert_int_equal(counters->messages_missing, 0);
+	}
+	many_close(&many);
+}
+
 static void test_a_group_without_destinations(void **state)
 {
 	(void)state;
@@ -394,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_who_was_removed_is_not_waited_for),
 		cmocka_unit_test(test_who_was_removed_early_may_get_it),
 		cmocka_unit_test(test_of_all_removed_nobody_can_say),
+		cmocka_unit_test(test_an_answer_is_for_one_whatever_the_rule),
 		cmocka_unit_test(test_a_group_without_destinations),
 		cmocka_unit_test(test_a_slow_one_leaves),
 		cmocka_unit_test(test_a_burst_is_nobodys_fault),
