@@ -226,8 +226,10 @@ static void rts_cts_ask(struct nopal_session *session,
 	struct rts_cts *self = nopal_state(session, part);
 	const uint64_t totals[] = { wanted, self->settled };
 
+	/* What is given up before it left is asked for no more; the peer may grant
+	 * it yet. */
 	if (rts_cts_send(session, part, RTS_CTS_REQUEST, totals, 2) &&
-	    wanted > self->asked) /* less, where segments were given up */
+	    wanted > self->asked)
 		self->asked = wanted;
 }
 

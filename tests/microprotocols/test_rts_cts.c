@@ -307,6 +307,33 @@ static void test_what_is_given_up_is_written_off(void **state)
 	assert_true(keeper.most_bytes <= BUFFER);
 }
 
+/* The grant is on its way when less is asked for than before. */
+static void test_what_was_asked_for_once_may_be_granted(void **state)
+{
+	static const char config[] =
+		BASE FLOW RELIABLY "partial_reliability {}\n";
+	const struct rig_options far = { .link = "delay 300ms" };
+	struct nopal_property deadline = { 0, 150 * NOPAL_MILLISECOND };
+	static const char bytes[MESSAGE];
+	struct rig rig;
+
+	(void)state;
+	begin(&rig, config, &far);
+	keeper.reads = true;
+	deadline.which = nopal_property(rig.plan, "deadline");
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(nopal_send_with(rig.opener.session, bytes,
+						 MESSAGE, 0, &deadline, 1),
+				 0);
+	rig_run(&rig, 160 * NOPAL_MILLISECOND);
+	for (int i = 0; i < 8; i++)
+		rig_send_bytes(&rig, MESSAGE);
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	/* four had left before their time, and came */
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED], 4 + 8);
+	rig_close(&rig);
+}
+
 static void test_ahead_needs_no_stop(void **state)
 {
 	struct rig rig;
@@ -371,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_disorder_and_duplicates),
 		cmocka_unit_test(test_losses_take_no_credit_where_they_stay),
 		cmocka_unit_test(test_what_is_given_up_is_written_off),
+		cmocka_unit_test(test_what_was_asked_for_once_may_be_granted),
 		cmocka_unit_test(test_ahead_needs_no_stop),
 		cmocka_unit_test(test_no_segment_is_longer_than_the_buffer),
 		cmocka_unit_test(test_no_buffer_is_shorter_than_a_segment),
