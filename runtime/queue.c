@@ -89,16 +89,30 @@ static void queue_put_urgent(struct nopal_session *session,
 	*queue_place(queue, place) = segment->handle;
 }
 
+static int queue_make_room(struct nopal_session *session,
+			   struct nopal_queue *queue)
+{
+	return queue->count == queue->room ? queue_grow(session, queue) : 0;
+}
+
+int nopal_queue_append(struct nopal_session *session, struct nopal_queue *queue,
+		       const struct nopal_segment *segment)
+{
+	int error = queue_make_room(session, queue);
+
+	if (!error)
+		*queue_place(queue, queue->count++) = segment->handle;
+	return error;
+}
+
 NOPAL_HOT int nopal_queue_push(struct nopal_session *session,
 			       struct nopal_queue *queue,
 			       const struct nopal_segment *segment)
 {
-	if (queue->count == queue->room) {
-		int error = queue_grow(session, queue);
+	int error = queue_make_room(session, queue);
 
-		if (error < 0)
-			return error;
-	}
+	if (error)
+		return error;
 	if (queue_is_urgent(segment))
 		queue_put_urgent(session, queue, segment);
 	else
@@ -121,13 +135,10 @@ int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,
 		       const struct nopal_segment *segment)
 {
 	uint32_t place = queue->count;
+	int error = queue_make_room(session, queue);
 
-	if (queue->count == queue->room) {
-		int error = queue_grow(session, queue);
-
-		if (error < 0)
-			return error;
-	}
+	if (error)
+		return error;
 	queue->count++;
 	for (; place > 0 &&
 	       queue_is_older(session, segment, *queue_place(queue, place - 1));

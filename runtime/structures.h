@@ -77,6 +77,9 @@ struct nopal_queue {
 };
 int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
 		     const struct nopal_segment *segment);
+/* Behind all, though it may be urgent. */
+int nopal_queue_append(struct nopal_session *session, struct nopal_queue *queue,
+		       const struct nopal_segment *segment);
 /* Among the others by age, behind urgent ones: before all that were made after it.  For resends: the
  * oldest is what the peer waits for. */
 int nopal_queue_insert(struct nopal_session *session, struct nopal_queue *queue,

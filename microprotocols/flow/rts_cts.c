@@ -27,7 +27,8 @@
  *     <------ grant 9000 --------------------
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (a), RTS/CTS.
- * Differs:   asks for `ahead` more than it has, so that it need not stop for a
+ * Differs:   grants are used in the order of sending, by urgent segments, too;
+ *            asks for `ahead` more than it has, so that it need not stop for a
  *            round trip; grants are totals, and follow by themselves when the
  *            application makes room for what was asked for.
  * Needs:     nothing.
@@ -181,7 +182,9 @@ static enum nopal_verdict rts_cts_on_to_net(struct nopal_session *session,
 		rts_cts_let_go(session, part, segment);
 		return NOPAL_CONTINUE;
 	}
-	if (nopal_queue_push(session, &self->waiting, segment) < 0)
+	/* What is urgent, too: it may have to wait there for what is before it
+	 * here, and would take the room of that. */
+	if (nopal_queue_append(session, &self->waiting, segment) < 0)
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no room to queue for the peer's grant");
 	else

@@ -334,6 +334,30 @@ static void test_what_was_asked_for_once_may_be_granted(void **state)
 	rig_close(&rig);
 }
 
+/* It would be complete, fill the buffer, and wait for what the sender keeps back. */
+static void test_what_is_urgent_takes_no_room_of_what_is_before_it(void **state)
+{
+	static const char config[] =
+		"transport_driver {}\nresize {}\nsequenced_segments {}\n"
+		"sequenced_messages {}\nvirtual_circuit {}\n"
+		"rts_cts { buffer = 2seg  initial = 2KiB }\n" RELIABLY;
+	const struct nopal_property urgent = { NOPAL_URGENT, 1 };
+	static const char bytes[2500];
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, config, NULL);
+	rig_send_bytes(&rig, 6000);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(nopal_send_with(rig.opener.session, bytes,
+						 sizeof(bytes), 0, &urgent, 1),
+				 0);
+	rig_finish(&rig);
+	assert_int_equal(rig.acceptor.delivered, 4);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	rig_close(&rig);
+}
+
 static void test_ahead_needs_no_stop(void **state)
 {
 	struct rig rig;
@@ -399,6 +423,8 @@ int main(void)
 		cmocka_unit_test(test_losses_take_no_credit_where_they_stay),
 		cmocka_unit_test(test_what_is_given_up_is_written_off),
 		cmocka_unit_test(test_what_was_asked_for_once_may_be_granted),
+		cmocka_unit_test(
+			test_what_is_urgent_takes_no_room_of_what_is_before_it),
 		cmocka_unit_test(test_ahead_needs_no_stop),
 		cmocka_unit_test(test_no_segment_is_longer_than_the_buffer),
 		cmocka_unit_test(test_no_buffer_is_shorter_than_a_segment),
