@@ -169,8 +169,8 @@ enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint,
 		endpoint->door_of ? endpoint->door_of : endpoint;
 	const struct nopal_core *core = id_find(&home->by_id, id);
 
-	if (!id_is_ours(home, id))
-		return NOPAL_KNOWN_ELSEWHERE;
+	if (!id_is_ours(home, id) || (core && !core->peer_known))
+		return NOPAL_KNOWN_NOT;
 	if (!core || core->life == NOPAL_LIFE_ENDED)
 		return NOPAL_UNHEARD_OF;
 	return core->peer_id == peer_id ? NOPAL_KNOWN : NOPAL_KNOWN_OTHERWISE;

@@ -25,7 +25,7 @@ enum nopal_known {
 	NOPAL_UNHEARD_OF,
 	NOPAL_KNOWN,
 	NOPAL_KNOWN_OTHERWISE, /* its peer has another id */
-	NOPAL_KNOWN_ELSEWHERE, /* if so, at another shard */
+	NOPAL_KNOWN_NOT, /* at another shard, or it does not know its peer yet */
 };
 enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint,
 				    uint32_t id, uint32_t peer_id);

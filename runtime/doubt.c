@@ -128,9 +128,9 @@ void nopal__ask_receive(struct nopal_request *request,
 	enum nopal_known known =
 		nopal__demux_knows(context->endpoint, id, request->peer_id);
 
-	/* who may be another shard's is not for us to say */
+	/* where it cannot be told, nothing is */
 	reply->full |= !nopal_read_complete(&request->body) ||
-		       known == NOPAL_KNOWN_ELSEWHERE;
+		       known == NOPAL_KNOWN_NOT;
 	nopal_write(reply, id, NOPAL_ID_BYTES);
 	nopal_write(reply, known == NOPAL_KNOWN ? nonce : ~nonce,
 		    DOUBT_NONCE_BYTES);

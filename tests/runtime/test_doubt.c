@@ -134,6 +134,32 @@ static void test_who_waits_for_nothing_does_not_ask(void **state)
 	rig_close(&rig);
 }
 
+/* A listener's may be open and ask before the opener has heard of it. */
+static void test_one_that_opens_says_nothing(void **state)
+{
+	uint8_t bytes[ASK] = { nopal__first_byte(NOPAL_KIND_ASK), 1, 2, 3, 4 };
+	struct nopal_writer id = nopal_writer_over(bytes + 13, NOPAL_ID_BYTES);
+	struct nopal_address from;
+
+	(void)state;
+	rig_open(&rig, CIRCUIT,
+		 &(struct rig_options){ .link = "loss 100%",
+					.stay_closed = true });
+	rig_start(&rig);
+	memset(&seen, 0, sizeof(seen));
+	nopal_sim_tap(rig.world, note, NULL);
+	nopal_endpoint_local(rig.acceptor.endpoint, &from);
+	nopal_write(&id, nopal_session_id(rig.opener.session), NOPAL_ID_BYTES);
+	nopal_sim_inject(rig.world, rig.opener.endpoint, &from, bytes, ASK);
+	rig_run(&rig, NOPAL_MICROSECOND);
+	assert_int_equal(seen.answers, 0);
+	bytes[13] ^= 1;
+	nopal_sim_inject(rig.world, rig.opener.endpoint, &from, bytes, ASK);
+	rig_run(&rig, NOPAL_MICROSECOND);
+	assert_int_equal(seen.answers, 1);
+	rig_close(&rig);
+}
+
 /* -------------------------------------------------------------------- the answer */
 
 /* Our peer is away, we have asked, and a listener that knows nothing answered; the
@@ -369,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_a_network_that_is_away_is_no_restart),
 		cmocka_unit_test(test_one_that_is_slow_is_asked_and_believed),
 		cmocka_unit_test(test_who_waits_for_nothing_does_not_ask),
+		cmocka_unit_test(test_one_that_opens_says_nothing),
 		cmocka_unit_test(test_one_bit_makes_it_nothing),
 		cmocka_unit_test(test_from_elsewhere_it_is_nothing),
 		cmocka_unit_test(test_it_is_of_one_silence),
