@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * paths.h -- the paths of a session: by which of them something arrives and leaves,
- * and those that it has beside its first one (path.c).
+ * and those that it has beside its first one (path.c).  Part of session.h, which includes
+ * it.
  */
 #ifndef NOPAL_PATHS_H
 #define NOPAL_PATHS_H
 
 #include <string.h>
-
-#include "session.h"
 
 /* What a session has once it has a second path; the first one is not among them. */
 struct nopal_path {
