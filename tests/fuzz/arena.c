@@ -204,6 +204,8 @@ static void on_departure(void *user, int64_t now_ns,
 	datagram->length = length;
 	memcpy(datagram->bytes, bytes, length);
 	arena->seen_count++;
+	if (nopal_address_equal(from, &arena->asked))
+		arena->answered += length;
 	arena_delay(arena, datagram);
 }
 
@@ -238,19 +240,50 @@ static struct nopal_endpoint *endpoint_at(struct nopal_endpoint *from,
 	return from;
 }
 
+/* At the ports that hear a multicast address. */
+static void arrive_at_all(struct arena *arena,
+			  const struct arena_datagram *datagram)
+{
+	struct nopal_endpoint *endpoint =
+		endpoint_at(arena->world->endpoints, &datagram->to);
+
+	if (!endpoint)
+		return;
+	for (; endpoint; endpoint = endpoint_at(endpoint->next, &datagram->to))
+		nopal_sim_inject(arena->world, endpoint, &datagram->from,
+				 datagram->bytes, datagram->length);
+	nopal_sim_step(arena->world);
+}
+
+/* Whom an endpoint does not know, it tells less than it was told. */
+static void arrive(struct arena *arena, struct nopal_endpoint *endpoint,
+		   const struct arena_datagram *datagram)
+{
+	const struct nopal_endpoint_counters *counters =
+		nopal_endpoint_counters(endpoint);
+	bool known = counters->sessions || endpoint->door_of;
+	uint64_t accepted = counters->accepted;
+	size_t length = datagram->length; /* its place may be taken meanwhile */
+
+	arena->asked = datagram->to;
+	arena->answered = 0;
+	nopal_sim_inject(arena->world, endpoint, &datagram->from,
+			 datagram->bytes, length);
+	nopal_sim_step(arena->world);
+	if (!known && accepted == counters->accepted && arena->answered &&
+	    arena->answered >= length)
+		abort();
+}
+
 void arena_deliver(struct arena *arena, const struct arena_datagram *datagram)
 {
 	struct nopal_endpoint *endpoint =
 		endpoint_at(arena->world->endpoints, &datagram->to);
-	bool arrives = endpoint != NULL;
 
-	while (endpoint) {
-		nopal_sim_inject(arena->world, endpoint, &datagram->from,
-				 datagram->bytes, datagram->length);
-		endpoint = endpoint_at(endpoint->next, &datagram->to);
-	}
-	if (arrives)
-		nopal_sim_step(arena->world);
+	if (nopal_address_is_multicast(&datagram->to))
+		arrive_at_all(arena, datagram);
+	else if (endpoint)
+		arrive(arena, endpoint, datagram);
 }
 
 static void nothing(void *user)
@@ -383,6 +416,7 @@ bool arena_open(struct arena *arena, const struct family *family)
 	memset(arena, 0, kept);
 	arena->first = arena->count = arena->seen_count = 0;
 	arena->cookie = 0;
+	arena->answered = 0;
 	arena->opened = arena->delivered = 0;
 	arena->family = family;
 	arena->plan = family_plan(family);

@@ -13,6 +13,10 @@
  *
  * The plan is kept between executions.  World, endpoints and sessions are made anew,
  * from the same seed, so that an input does the same each time that it runs.
+ *
+ * A run ends by abort() where a part releases a bit that it does not hold, where a
+ * session goes without a word, and where an endpoint answers whom it does not know with
+ * as much as was said, or more.
  */
 #ifndef NOPAL_FUZZ_ARENA_H
 #define NOPAL_FUZZ_ARENA_H
@@ -62,6 +66,8 @@ struct arena {
 	struct arena_datagram seen[ARENA_SEEN];
 	unsigned
 		seen_count; /* in all: the last is at (seen_count - 1) % ARENA_SEEN */
+	struct nopal_address asked; /* where a datagram arrives, and */
+	size_t answered;	    /* bytes that left there since */
 	uint64_t cookie;
 	unsigned opened, delivered;
 };
