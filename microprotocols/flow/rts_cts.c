@@ -326,6 +326,8 @@ static enum nopal_verdict rts_cts_on_turn_end(struct nopal_session *session,
 	(void)subject;
 	if (!nopal_session_is_open(session))
 		return NOPAL_CONTINUE;
+	if (self->waiting.count) /* what was given up may have left its right */
+		rts_cts_drain(session, part);
 	rts_cts_ask_if_needed(session, part);
 	rts_cts_give(session, part);
 	if (rts_cts_is_news(part, self) &&

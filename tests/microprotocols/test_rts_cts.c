@@ -358,6 +358,36 @@ static void test_what_is_urgent_takes_no_room_of_what_is_before_it(void **state)
 	rig_close(&rig);
 }
 
+/* Granted, kept back by another gate, and given up: who comes next goes. */
+static void test_a_right_that_nobody_used_is_the_next_ones(void **state)
+{
+	static const char config[] =
+		"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+		"virtual_circuit {}\npositive_ack { window = 2 }\n"
+		"rtt_estimation {}\nretransmit {}\npartial_reliability {}\n"
+		"rts_cts { buffer = 1seg  initial = 4000B  ahead = 0B }\n";
+	struct nopal_property deadline = { 0, 150 * NOPAL_MILLISECOND };
+	const struct rig_options far = { .link = "delay 300ms" };
+	static const char bytes[MESSAGE];
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, config, &far);
+	deadline.which = nopal_property(rig.plan, "deadline");
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(nopal_send_with(rig.opener.session, bytes,
+						 MESSAGE, 0, &deadline, 1),
+				 0);
+	for (int i = 0; i < 4; i++)
+		rig_send_bytes(&rig, MESSAGE);
+	rig_run(&rig, 60 * NOPAL_SECOND);
+	assert_true(rig.opener.fates[NOPAL_ARRIVED] >= 4);
+	assert_int_equal(rig.opener.fates[NOPAL_ARRIVED] +
+				 rig.opener.fates[NOPAL_MISSING],
+			 8);
+	rig_close(&rig);
+}
+
 static void test_ahead_needs_no_stop(void **state)
 {
 	struct rig rig;
@@ -425,6 +455,8 @@ int main(void)
 		cmocka_unit_test(test_what_was_asked_for_once_may_be_granted),
 		cmocka_unit_test(
 			test_what_is_urgent_takes_no_room_of_what_is_before_it),
+		cmocka_unit_test(
+			test_a_right_that_nobody_used_is_the_next_ones),
 		cmocka_unit_test(test_ahead_needs_no_stop),
 		cmocka_unit_test(test_no_segment_is_longer_than_the_buffer),
 		cmocka_unit_test(test_no_buffer_is_shorter_than_a_segment),
