@@ -40,11 +40,13 @@ static int64_t talk_take(struct talk *talk)
 static int talk_open(void **state)
 {
 	struct talk *talk = calloc(1, sizeof(*talk));
+	static const uint8_t reset_key[NOPAL_RESET_KEY_BYTES] = "of a listener";
 	struct nopal_address local;
 
 	nopal_problems_init(&talk->problems);
 	talk->bytes = calloc(1, MESSAGE);
-	talk->listener = nopal_listen("bulk", "127.0.0.1:0", &talk->problems);
+	talk->listener = nopal_listen_keyed("bulk", "127.0.0.1:0", reset_key,
+					    &talk->problems);
 	nopal_problems_print(&talk->problems, stderr);
 	assert_non_null(talk->listener);
 	nopal_listener_address(talk->listener, &local);
