@@ -55,7 +55,8 @@ static bool promise_of_all(const struct nopal_promise *row)
 	case NOPAL_ORDER:
 	case NOPAL_DUPLICATES:
 	case NOPAL_OUTCOME:
-		return row->act == NOPAL_GIVES;
+		return row->act == NOPAL_GIVES ||
+		       (row->stage == NOPAL_FAN_OUT && !row->of);
 	case NOPAL_INTEGRITY:
 	case NOPAL_LATENESS:
 	case NOPAL_PACE:
