@@ -27,7 +27,8 @@
  *
  * Load is the smoothed time from departure to arrival of a copy, once for each that
  * is under way, doubled for each loss of late.  What the application sends to
- * one by name goes there, whatever its load.
+ * one by name goes there, whatever its load; what a destination answers has one
+ * way.
  */
 #include <string.h>
 
@@ -37,7 +38,7 @@ struct balance_parameters {
 	int64_t copies, memory_ns, attempts;
 };
 
-enum { BALANCE_ATTEMPTS, BALANCE_DESTINATION }; /* attributes */
+enum { BALANCE_ATTEMPTS }; /* attributes */
 
 /* What is noted of a destination. */
 enum {
@@ -250,7 +251,7 @@ static enum nopal_verdict balance_on_send(struct nopal_session *session,
 	const struct balance_parameters *set = nopal_parameters(part);
 	struct balance *self = nopal_state(session, part);
 
-	if (nopal_get(segment, part, BALANCE_DESTINATION))
+	if (nopal_is_for_one(session, segment))
 		return NOPAL_CONTINUE;
 	if (balance_row_begin(session, set, self, segment))
 		balance_choose(session, set, self, segment);
@@ -321,7 +322,7 @@ static enum nopal_verdict balance_on_copy(struct nopal_session *session,
 					  const struct nopal_part *part,
 					  struct nopal_copy *copy)
 {
-	if (nopal_get(copy->segment, part, BALANCE_DESTINATION))
+	if (nopal_is_for_one(session, copy->segment))
 		return NOPAL_CONTINUE;
 	balance_learn(session, nopal_parameters(part), copy);
 	if (balance_lacks(copy))
@@ -405,8 +406,6 @@ const struct nopal_microprotocol nopal_balance = {
 					       .access = NOPAL_WRITE,
 					       .doc = "times that it went to "
 						      "others" },
-			[BALANCE_DESTINATION] = { .name = "destination",
-						  .access = NOPAL_PROPERTY },
 			{ 0 } },
 	.state_size = sizeof(struct balance),
 	.bindings = balance_bindings,

@@ -286,6 +286,26 @@ static void test_who_is_named_gets_it_whatever_its_load(void **state)
 	many_close(&many);
 }
 
+/* Taken for lost, it has nobody else to go to. */
+static void test_an_answer_goes_once(void **state)
+{
+	static const char config[] =
+		"layer \"group\" { transport_driver {} whole_messages {} "
+		"fan_out {} balance {} }\nlayer \"destination\" {\n"
+		" multiplicity = per_destination\n transport_driver {} "
+		"fixed_size {}\n sequenced_segments {} positive_ack {}\n}\n";
+
+	(void)state;
+	begin(config, 2);
+	many_link(&many, 1, "delay 3s");
+	many.echo = true;
+	many_send_bytes(&many, 0, 2);
+	many_run(&many, 60 * NOPAL_SECOND);
+	assert_int_equal(many.end[1].delivered, 1);
+	assert_int_equal(many.answers, 1);
+	many_close(&many);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_so_many_of_those_that_were_chosen),
 		cmocka_unit_test(test_no_one_is_counted_twice),
 		cmocka_unit_test(test_who_is_named_gets_it_whatever_its_load),
+		cmocka_unit_test(test_an_answer_goes_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
