@@ -103,6 +103,7 @@ struct nopal_promise_walk {
 	/* Of a layer above destinations: what is meant is for one of them alone; or
 	 * leaves by a channel, beside the session that each of them has. */
 	bool for_one, casts;
+	bool amid_partial; /* of the present layer: a row's condition */
 	struct nopal_service session;
 };
 /* Fills `service` with that of the layer `until`. */

@@ -84,6 +84,8 @@ static bool promise_acts(const struct nopal_promise_walk *walk,
 	if (row->of && !walk->any_names &&
 	    !nopal__words_meet(row->of, walk->names, '|'))
 		return false;
+	if (row->amid_partial && !walk->amid_partial)
+		return false;
 	if (row->where_has &&
 	    !nopal_promises(service, row->where, row->where_has))
 		return false;
@@ -238,6 +240,15 @@ static void promise_to_many(struct nopal_promise_walk *walk,
 		walk->service.quality[NOPAL_ORDER].value = 0;
 }
 
+/* May messages of other classes be missing for good, where those of ours are not? */
+static bool promise_amid_partial(const struct nopal_promise_walk *walk,
+				 size_t layer)
+{
+	return walk->service.quality[NOPAL_DELIVERY].below == NOPAL_ALL &&
+	       !walk->any_names &&
+	       !nopal__promise_stands_on_all(walk->composition, layer);
+}
+
 static void promise_layer(struct nopal_promise_walk *walk, size_t layer)
 {
 	const struct nopal_composed_layer *composed =
@@ -249,6 +260,7 @@ static void promise_layer(struct nopal_promise_walk *walk, size_t layer)
 		promise_to_many(walk, composed);
 	for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
 		walk->service.quality[i].below = walk->service.quality[i].value;
+	walk->amid_partial = promise_amid_partial(walk, layer);
 	promise_stages(walk, layer, 0, NOPAL_STAGES);
 }
 

@@ -139,6 +139,9 @@ struct nopal_promise {
 	/* (optional) Own parameter: `name` is not 0, `name=word` has this value;
 	 * `!` before it turns the condition around. */
 	const char *when;
+	/* (optional) Acts only where all messages of this class arrive below, and
+	 * those of other classes need not: what is missing may be one of these. */
+	bool amid_partial;
 	/* (optional) Acts only for messages with one of these properties, joined
 	 * by '|' (out_of_band, deadline, ...); NULL: for all messages. */
 	const char *of;

@@ -518,6 +518,10 @@ const struct nopal_microprotocol nopal_semantic_order = {
 		  .where_has = NOPAL_ALL,
 		  .because = "a message waits for those that it names, up to a "
 			     "bound" },
+		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+		  .without = "reliability", .amid_partial = true,
+		  .because = "what a message waits for may have been given up "
+			     "below" },
 		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, NOPAL_AFTER_NAMED,
 		  .because = "a message that waits is overtaken by those that "
 			     "do not" }),

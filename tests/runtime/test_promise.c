@@ -65,6 +65,11 @@ FAKE(f_shares,
 FAKE(f_number, .attributes = FAKE_ATTRIBUTES({ .name = "f_no",
 					       .access = NOPAL_WRITE,
 					       .wire_bytes = 4 }));
+FAKE(f_tires,
+     .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_REASSEMBLY,
+				  NOPAL_LOWERS, NOPAL_IN_TIME,
+				  .without = "f_resends", .amid_partial = true,
+				  .because = "tires" }));
 FAKE(f_wants, .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_ORDERING,
 					   NOPAL_REQUIRES, NOPAL_ALL,
 					   .because = "wants all" }));
@@ -73,7 +78,7 @@ FAKE(f_calm, .promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED,
 
 static const struct nopal_microprotocol *const fakes[] = {
 	&f_all,	   &f_waits,  &f_skips, &f_drops, &f_repairs, &f_shuffles,
-	&f_shares, &f_number, &f_wants, &f_calm,  NULL,
+	&f_shares, &f_number, &f_wants, &f_calm,  &f_tires,   NULL,
 };
 
 static int add_fakes(void **state)
@@ -103,6 +108,23 @@ static unsigned value_of(const char *text, enum nopal_quality quality,
 	unsigned found = value(&composing, 0, quality, names);
 
 	done(&composing);
+	return found;
+}
+
+/* Delivery, of a config of several layers. */
+static unsigned value_of_layers(const char *text, const char *names)
+{
+	struct nopal_problems problems;
+	struct composing composing = { 0 };
+	unsigned found;
+
+	nopal_problems_init(&problems);
+	composing.composition = nopal__compose(
+		nopal__config_parse(text, "t.conf", NULL, &problems),
+		&problems);
+	found = value(&composing, 0, NOPAL_DELIVERY, names);
+	done(&composing);
+	nopal_problems_fini(&problems);
 	return found;
 }
 
@@ -181,6 +203,34 @@ static void test_upper_layer_stands_on_the_lower(void **state)
 	assert_false(nopal__promise_stands_on_all(composing.composition, 1));
 	done(&composing);
 	nopal_problems_fini(&problems);
+}
+
+/* Messages of one class may be given up below: then one that waits for a segment of
+ * another class does not know whether it comes. */
+static void test_layer_above_a_partly_reliable_one_may_tire(void **state)
+{
+	static const char lower[] =
+		"\nlayer \"low\" { f_drive {} f_cut {} f_all {} f_skips {} }";
+	char text[256];
+
+	(void)state;
+	snprintf(text, sizeof(text),
+		 "layer \"top\" { f_drive {} f_cut {} f_tires {} }%s", lower);
+	assert_int_equal(value_of_layers(text, NULL), NOPAL_IN_TIME);
+	snprintf(text, sizeof(text), "layer \"top\" { f_drive {} f_cut {} }%s",
+		 lower);
+	assert_int_equal(value_of_layers(text, NULL), NOPAL_ALL);
+	assert_int_equal(value_of_layers(text, "f_due"), NOPAL_IN_TIME);
+	snprintf(text, sizeof(text),
+		 "layer \"top\" { f_drive {} f_cut {} f_tires {} f_all {} }%s",
+		 lower);
+	assert_int_equal(value_of_layers(text, NULL), NOPAL_ALL);
+	assert_int_equal(value_of_layers("layer \"top\" { f_drive {} f_cut {}\n"
+					 "f_tires {} }\n"
+					 "layer \"low\" { f_drive {} f_cut {}\n"
+					 "f_all {} }",
+					 NULL),
+			 NOPAL_ALL);
 }
 
 static void test_giver_is_the_last_that_changed_it(void **state)
@@ -307,6 +357,8 @@ int main(void)
 		cmocka_unit_test(test_order_without_all_has_gaps),
 		cmocka_unit_test(test_rows_of_a_property_act_on_its_messages),
 		cmocka_unit_test(test_upper_layer_stands_on_the_lower),
+		cmocka_unit_test(
+			test_layer_above_a_partly_reliable_one_may_tire),
 		cmocka_unit_test(test_giver_is_the_last_that_changed_it),
 		cmocka_unit_test(
 			test_shared_segment_below_attributes_is_refused),
