@@ -259,7 +259,8 @@ enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	if (outstanding_is_open(&self->sent, number)) {
 		outstanding_take(&self->sent, number);
-		segment->fate = NOPAL_MISSING;
+		if (segment->fate != NOPAL_EXPIRED)
+			segment->fate = NOPAL_MISSING;
 	}
 	ack_sender_release(session, part, segment);
 	return NOPAL_CONTINUE;

@@ -162,6 +162,36 @@ static void test_a_deadline_is_no_loss_of_a_groups(void **state)
 	many_close(&many);
 }
 
+/* The layer below gives it up as it was told, before the one above does. */
+static void test_what_expired_below_is_nobodys_loss(void **state)
+{
+	const struct rig_options options = { .link = "delay 10ms" };
+	struct nopal_property attempts = { 0, 1 };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig,
+		 "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+		 "  sequenced_segments {}\n  positive_ack {}\n"
+		 "  rtt_estimation { initial_timeout = 3s }\n}\n"
+		 "layer \"lower\" {\n  transport_driver {}\n"
+		 "  virtual_circuit {}\n  fixed_size {}\n"
+		 "  sequenced_segments {}\n  positive_ack {}\n"
+		 "  retransmit {}\n  partial_reliability {}\n}\n",
+		 &options);
+	attempts.which = nopal_property(rig.plan, "attempts");
+	rig_change(&rig, "loss 100%");
+	assert_int_equal(
+		nopal_send_with(rig.opener.session, "x", 1, 0, &attempts, 1),
+		0);
+	rig_run(&rig, 5 * NOPAL_SECOND);
+	rig_change(&rig, "delay 10ms");
+	rig_finish(&rig);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
+	rig_close(&rig);
+}
+
 /* ------------------------------------------------------------------- streams */
 
 static const char STREAMED[] =
@@ -278,6 +308,7 @@ int main(void)
 			test_whom_the_application_removed_nobody_misses),
 		cmocka_unit_test(test_a_deadline_is_no_loss),
 		cmocka_unit_test(test_a_deadline_is_no_loss_of_a_groups),
+		cmocka_unit_test(test_what_expired_below_is_nobodys_loss),
 		cmocka_unit_test(test_a_stream_that_nobody_takes_is_refused),
 		cmocka_unit_test(test_what_a_flow_closes_over_is_lost),
 		cmocka_unit_test(
