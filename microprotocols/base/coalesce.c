@@ -129,13 +129,31 @@ static void coalesce_when_flush(struct nopal_session *session,
 	coalesce_flush(session, part);
 }
 
-static bool coalesce_prepare(struct nopal_session *session,
-			     struct coalesce *self)
+static uint32_t coalesce_length_bytes(uint64_t length)
 {
+	uint32_t bytes = 1;
+
+	while (length >>= COALESCE_VARINT_BITS)
+		bytes++;
+	return bytes;
+}
+
+/* A segment for what the path takes, or for a message that is longer: that one leaves
+ * as the network carries it. */
+static bool coalesce_prepare(struct nopal_session *session,
+			     struct coalesce *self,
+			     const struct nopal_message *message)
+{
+	uint64_t alone =
+		coalesce_length_bytes(message->length) + message->length;
 	uint32_t room = nopal_body_limit(session);
 
 	if (self->buffer)
 		return true;
+	if (alone > nopal_body_most(session))
+		return false;
+	if (alone > room)
+		room = (uint32_t)alone;
 	self->buffer = nopal_body_buffer(session, room);
 	if (!self->buffer)
 		return false;
@@ -186,10 +204,10 @@ static enum nopal_verdict coalesce_on_from_user(struct nopal_session *session,
 
 	/* The message has its number: it takes its place before the full
 	 * segment goes, for its going may send more. */
-	if (!coalesce_prepare(session, self) ||
+	if (!coalesce_prepare(session, self, message) ||
 	    !coalesce_add(session, self, part, message)) {
 		full = coalesce_end(session, part);
-		if (!coalesce_prepare(session, self) ||
+		if (!coalesce_prepare(session, self, message) ||
 		    !coalesce_add(session, self, part, message))
 			return coalesce_break(session);
 	}
@@ -288,11 +306,9 @@ static void coalesce_close(struct nopal_session *session,
 static uint64_t coalesce_message_limit(const void *parameters,
 				       uint32_t body_bytes)
 {
-	uint32_t length_bytes = 1;
+	uint32_t length_bytes = coalesce_length_bytes(body_bytes);
 
 	(void)parameters;
-	while (body_bytes >> (length_bytes * COALESCE_VARINT_BITS))
-		length_bytes++;
 	return body_bytes > length_bytes ? body_bytes - length_bytes : 0;
 }
 

@@ -101,6 +101,30 @@ static void test_longest_message_fills_a_segment(void **state)
 	rig_close(&rig);
 }
 
+/* A segment of a layer above is cut for the best path, and leaves by one that is known
+ * to take less. */
+static void test_a_message_longer_than_the_path_goes_alone(void **state)
+{
+	static const char config[] =
+		"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n}\n"
+		"layer \"lower\" {\n  transport_driver {}\n"
+		"  sequenced_messages {}\n  coalesce {}\n"
+		"  mtu_discovery {}\n}\n";
+	struct rig rig;
+	uint64_t limit;
+
+	(void)state;
+	rig_open(&rig, config, NULL);
+	limit = nopal_plan_message_limit(rig.plan);
+	rig_send(&rig, "before");
+	assert_int_equal(rig_send_bytes(&rig, limit), 0);
+	rig_send(&rig, "behind");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 3);
+	assert_int_equal(rig.acceptor.length[1], limit);
+	rig_close(&rig);
+}
+
 static void test_a_message_waits_for_company(void **state)
 {
 	struct rig rig;
@@ -218,6 +242,8 @@ int main(void)
 			test_urgent_messages_share_no_segment_with_others),
 		cmocka_unit_test(test_a_full_segment_leaves_before_the_end),
 		cmocka_unit_test(test_longest_message_fills_a_segment),
+		cmocka_unit_test(
+			test_a_message_longer_than_the_path_goes_alone),
 		cmocka_unit_test(test_a_message_waits_for_company),
 		cmocka_unit_test(test_close_sends_what_waits),
 		cmocka_unit_test(
