@@ -39,7 +39,9 @@
  *               for three seconds, for what was overtaken.
  *
  * A counter of 64 bits runs through all phases; 28 of it travel.  Which ones were
- * seen is noted once a datagram has opened: each opens once.
+ * seen is noted once a datagram has opened: each opens once.  A session that rests
+ * notes only the last: a datagram that was overtaken before, and comes then, is refused
+ * like one that is repeated.
  */
 #include <string.h>
 

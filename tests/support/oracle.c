@@ -10,12 +10,12 @@
 
 enum {
 	PORT = 1000,
-	STEPS_MOST = 200000, /* without any progress */
+	STEPS_MOST = 1000000, /* without any progress */
 	BUSY = 100,	     /* departures in the second half of them */
 };
 /* Without progress, until sessions are closed where no handshake says when; and until
  * the run counts as stuck. */
-#define QUIET_NS    (25 * NOPAL_SECOND)
+#define QUIET_NS    (35 * NOPAL_SECOND)
 #define PATIENCE_NS (200 * NOPAL_SECOND) /* where fates are not known */
 #define LOOK_NS	    (5 * NOPAL_SECOND)
 #define STILL_NS    (100000000 * NOPAL_SECOND)
@@ -117,7 +117,8 @@ static void read_plan(struct oracle *oracle)
 	oracle->set = is_set(oracle->run->config);
 	oracle->cruel = weather_is_cruel(&oracle->weather);
 	oracle->corrupts = weather_has(&oracle->weather, "corrupt");
-	oracle->replays = weather_has(&oracle->weather, "duplicate") &&
+	oracle->replays = (weather_has(&oracle->weather, "duplicate") ||
+			   weather_has(&oracle->weather, "reorder")) &&
 			  nopal_plan_provides(plan, "confidentiality");
 	oracle->foreign = nopal_plan_provides(plan, "data_format");
 	oracle->handshake = nopal_plan_provides(plan, "connection");

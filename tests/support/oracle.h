@@ -100,6 +100,9 @@ struct oracle_side {
 	bool orphan; /* of a damaged request, and heard nothing */
 	bool peer_closed;
 	bool gathers; /* its destinations are not all added yet */
+	/* It ended in silence, as without a handshake it must some time; data that
+	 * come later begin another session. */
+	bool deserted;
 	bool dropped; /* a destination that the group has lost */
 	int end;
 	int64_t end_ns;
@@ -120,7 +123,9 @@ struct oracle {
 	bool set; /* some parameter of its config is not as it is by default */
 	bool cruel;    /* its network: weather_is_cruel() */
 	bool corrupts; /* the network damages datagrams */
-	bool replays;  /* it repeats them, and that is refused like damage */
+	/* It repeats them, or lets one overtake another by longer than until a
+	 * session rests; a seal refuses these like damage. */
+	bool replays;
 	bool foreign;  /* a stranger's numbers begin with what is heard first */
 	bool handshake; /* each direction says when it is at its end */
 	bool group;

@@ -288,8 +288,12 @@ static void on_ended(struct nopal_session *session, int end, const char *text,
 	side->end_ns = nopal_world_now(side->oracle->world);
 	side->session = NULL;
 	snprintf(side->end_text, sizeof(side->end_text), "%s", text);
+	side->deserted =
+		!side->opener && strcmp(text, "the peer is silent") == 0;
 	side->counters = *nopal_session_counters(session);
-	if (end != NOPAL_ENDED_WELL && end != NOPAL_ABORTED)
+	if (end == NOPAL_ABORTED) /* a limit of forgeries */
+		side->oracle->broken |= side->oracle->set;
+	else if (end != NOPAL_ENDED_WELL)
 		note_break(side, end, text);
 }
 

@@ -315,7 +315,16 @@ static void check_counters(struct oracle_side *side)
 
 static bool is_good(const struct oracle_side *side)
 {
-	return side->begun && side->ended && side->end == NOPAL_ENDED_WELL;
+	return side->begun && side->ended && side->end == NOPAL_ENDED_WELL &&
+	       !side->deserted;
+}
+
+/* May a context of headers have been lost that the sender relies on?  Then segments
+ * are lost in the calm, until it defines the context anew. */
+static bool misses_contexts(const struct oracle *oracle)
+{
+	return nopal_plan_provides(oracle->plan, "data_format") &&
+	       !nopal_plan_provides(oracle->plan, "acknowledgement");
 }
 
 /* The first message that must arrive without anybody's promise: what is sent when
@@ -325,7 +334,8 @@ static uint32_t first_due(const struct oracle_side *side)
 	const struct oracle *oracle = side->oracle;
 
 	if (!oracle->run->answers || oracle->run->cut_ns ||
-	    side->messages < ORACLE_LATE || !weather_is_calm(&oracle->weather))
+	    side->messages < ORACLE_LATE ||
+	    !weather_is_calm(&oracle->weather) || misses_contexts(oracle))
 		return side->messages;
 	return side->messages - ORACLE_LATE;
 }
