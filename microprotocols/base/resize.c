@@ -460,8 +460,8 @@ const struct nopal_microprotocol nopal_resize = {
 		  .because = "a message that stays incomplete for so long is "
 			     "dropped" },
 		{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
-		  .without = "reliability|channel_repair",
-		  .amid_partial = true, .bound = "reassembly_timeout",
+		  .without = "reliability|channel_repair", .amid_partial = true,
+		  .bound = "reassembly_timeout",
 		  .because = "what an incomplete message waits for so long may "
 			     "have been given up below" },
 		{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_GIVES,

@@ -11,7 +11,7 @@
 enum {
 	PORT = 1000,
 	STEPS_MOST = 1000000, /* without any progress */
-	BUSY = 100,	     /* departures in the second half of them */
+	BUSY = 100,	      /* departures in the second half of them */
 };
 /* Without progress, until sessions are closed where no handshake says when; and until
  * the run counts as stuck. */

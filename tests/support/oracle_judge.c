@@ -501,8 +501,7 @@ void oracle_judge(struct oracle *oracle)
 			check_side(&oracle->side[i]);
 	if (oracle->handshake && !oracle->broken && !oracle->run->cut_ns)
 		for (unsigned i = 0; i < oracle->sides; i++)
-			if (!oracle->side[i].ended &&
-			    !oracle->side[i].dropped)
+			if (!oracle->side[i].ended && !oracle->side[i].dropped)
 				oracle_violated(
 					oracle,
 					"progress: the %s was never opened",

@@ -115,7 +115,7 @@ bool weather_is_calm(const struct weather *weather)
 {
 	static const char *const wild[] = { "loss", "limit",   "corrupt",
 					    "down", "reorder", "duplicate",
-					    "rate" };
+					    "rate", "delay 1s" };
 	const char *words = weather->phase[weather->phases - 1].words;
 
 	for (size_t i = 0; i < sizeof(wild) / sizeof(*wild); i++)
