@@ -50,8 +50,9 @@ static bool check_gives(const struct nopal_microprotocol *one,
 	return false;
 }
 
-/* "add a {} or b {}": all whose rows give this; empty: none does. */
+/* "add a {} or b {}": all whose rows give this, but for who asks; empty: none does. */
 static const char *check_givers(const struct check *check,
+				const struct nopal_member *asks,
 				enum nopal_quality quality, unsigned value)
 {
 	struct nopal_text all = {
@@ -61,7 +62,8 @@ static const char *check_givers(const struct check *check,
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
 
-		if (check_gives(one, quality, value))
+		if (one != asks->microprotocol &&
+		    check_gives(one, quality, value))
 			nopal__append(&all, "%s %s {}",
 				      all.length ? " or" : "add", one->name);
 	}
@@ -81,7 +83,7 @@ static void check_require(struct check *check,
 		return;
 	nopal_problems_add(
 		check->problems, member->place.file, member->place.line,
-		check_givers(check, row->quality, row->value),
+		check_givers(check, member, row->quality, row->value),
 		"%s needs %s `%s`, and has `%s`: %s",
 		member->microprotocol->name, nopal_quality_name(row->quality),
 		nopal_quality_word(row->quality, row->value),
@@ -153,13 +155,16 @@ static void check_wait(const struct check *check,
 		       const struct nopal_member *member,
 		       const struct nopal_promise *row)
 {
-	nopal_problems_warn(
-		check->problems, member->place.file, member->place.line,
-		row->unless_has
-			? check_givers(check, row->unless, row->unless_has)
-			: NULL,
-		"%s may stand still: %s", member->microprotocol->name,
-		row->because);
+	const char *fix = NULL;
+
+	if (row->unless_has)
+		fix = check_givers(check, member, row->unless, row->unless_has);
+	else if (row->amid_partial)
+		fix = "put it into the layer that gives messages up, which "
+		      "tells it of them";
+	nopal_problems_warn(check->problems, member->place.file,
+			    member->place.line, fix, "%s may stand still: %s",
+			    member->microprotocol->name, row->because);
 }
 
 /* Sees every row that acts on messages without properties. */

@@ -323,6 +323,10 @@ const struct nopal_microprotocol nopal_channel_repair = {
 		{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES,
 		  NOPAL_AT_TRANSPORT,
 		  .because = "reports say what has arrived" },
+		{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
+		  .because = "asks and reports travel by the session that each "
+			     "destination has: lost there, they are made up "
+			     "for by nobody" },
 		NOPAL_NUMBERS_ONCE),
 	.parameters_size = sizeof(struct channel_repair_parameters),
 	.parameters = channel_repair_table,
