@@ -62,7 +62,8 @@ playout_at(const struct playout *playout, const struct playout_limits *limits,
 			      (uint32_t)limits->messages];
 }
 
-/* A schedule in which this mark is due after the delay. */
+/* A schedule in which this mark is due after the delay, and not before what waits of the
+ * old one. */
 static inline void playout_begin(struct playout *playout,
 				 const struct playout_limits *limits,
 				 uint64_t mark, int64_t now_ns)
@@ -71,6 +72,13 @@ static inline void playout_begin(struct playout *playout,
 	playout->strays = 0;
 	playout->zero_mark = mark;
 	playout->zero_ns = now_ns + limits->delay_ns;
+	if (playout->count) {
+		int64_t last_ns =
+			playout_at(playout, limits, playout->count - 1)->due_ns;
+
+		if (last_ns > playout->zero_ns)
+			playout->zero_ns = last_ns;
+	}
 }
 
 /* The schedule goes on from a mark that it holds: numbers stay small. */

@@ -161,6 +161,22 @@ static void test_jumps(void **state)
 	}
 }
 
+/* Without numbers, too: its messages would overtake those that wait. */
+static void test_a_new_schedule_begins_behind_what_waits(void **state)
+{
+	(void)state;
+	begin(BASE "timestamp_jitter { clock = 90000 restart = 1 }\n", 90000);
+	come(90000 + 4 * 90000);
+	come(90000 + 100 * 90000);
+	come(90000 + 101 * 90000);
+	rig_pass(&rig, 10 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.delivered, 4);
+	assert_delivered(&rig.opener, 1, 90000 + 4 * 90000);
+	assert_delivered(&rig.opener, 2, 90000 + 100 * 90000);
+	assert_delivered(&rig.opener, 3, 90000 + 101 * 90000);
+	rig_close(&rig);
+}
+
 static void test_what_waits_goes_when_the_peer_closed(void **state)
 {
 	(void)state;
@@ -330,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_a_day_of_ticks),
 		cmocka_unit_test(test_the_buffer_is_bounded),
 		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_a_new_schedule_begins_behind_what_waits),
 		cmocka_unit_test(test_what_waits_goes_when_the_peer_closed),
 		cmocka_unit_test(test_timestamps_that_go_back_keep_the_order),
 		cmocka_unit_test(test_the_senders_intervals),
