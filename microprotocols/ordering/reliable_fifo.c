@@ -298,7 +298,15 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
 		  .without = "partial_reliability",
 		  .because = "a message waits for predecessors that nobody "
-			     "sends again" }),
+			     "sends again" },
+		{ NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+		  .without = "reliability", .amid_partial = true,
+		  .because = "a message waits for predecessors that a layer "
+			     "below gave up" },
+		{ NOPAL_DELIVERY, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+		  .without = "reliability", .amid_partial = true,
+		  .because = "a message waits for predecessors that a layer "
+			     "below gave up" }),
 	.parameters_size = sizeof(struct reliable_fifo_parameters),
 	.parameters = reliable_fifo_table,
 	.attributes = reliable_fifo_attributes,
