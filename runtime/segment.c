@@ -400,8 +400,8 @@ void nopal_segment_abandon(struct nopal_session *session,
 	nopal_segment_settle(session, segment);
 	segment->wanted = false;
 	segment->last = true;
-	if (segment->fate == NOPAL_UNKNOWN)
-		segment->fate = NOPAL_EXPIRED;
+	if (segment->fate == NOPAL_UNKNOWN || segment->fate == NOPAL_MISSING)
+		segment->fate = NOPAL_EXPIRED; /* lost before, it would go again */
 	segment->pins++;
 	nopal_raise_SEGMENT_ABANDONED(session, segment);
 	segment->pins--;

@@ -259,7 +259,7 @@ enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_session *session,
 		return NOPAL_CONTINUE;
 	if (outstanding_is_open(&self->sent, number)) {
 		outstanding_take(&self->sent, number);
-		if (segment->fate != NOPAL_EXPIRED)
+		if (segment->fate == NOPAL_UNKNOWN) /* below it may be known */
 			segment->fate = NOPAL_MISSING;
 	}
 	ack_sender_release(session, part, segment);
