@@ -118,7 +118,8 @@ static void read_plan(struct oracle *oracle)
 	oracle->cruel = weather_is_cruel(&oracle->weather);
 	oracle->corrupts = weather_has(&oracle->weather, "corrupt");
 	oracle->replays = (weather_has(&oracle->weather, "duplicate") ||
-			   weather_has(&oracle->weather, "reorder")) &&
+			   weather_has(&oracle->weather, "reorder") ||
+			   oracle->weather.phases > 1) &&
 			  nopal_plan_provides(plan, "confidentiality");
 	oracle->foreign = nopal_plan_provides(plan, "data_format");
 	oracle->handshake = nopal_plan_provides(plan, "connection");

@@ -225,15 +225,17 @@ static bool is_right(struct oracle *oracle, const char *text)
 	return !promised;
 }
 
-/* Silence and attempts in vain may end a session where the network is cruel, or where
- * a parameter says how soon; and its own limits, where these were set. */
-static bool may_break(const struct oracle *oracle, int end)
+/* Silence and attempts in vain may end a session where the network is cruel, where
+ * a parameter says how soon, or where it may stand still; and its own limits, where
+ * these were set. */
+static bool may_break(struct oracle *oracle, int end)
 {
 	if (oracle->run->strict)
 		return false;
 	if (end == NOPAL_RESOURCE || end == NOPAL_REFUSED)
 		return oracle->set;
-	return (oracle->set || oracle->cruel) &&
+	return (oracle->set || oracle->cruel ||
+		!oracle_promised(oracle, 0, NOPAL_PROGRESS, NOPAL_GOES_ON)) &&
 	       (end == NOPAL_PEER_LOST || end == NOPAL_UNREACHABLE ||
 		end == NOPAL_GAVE_UP || end == NOPAL_UNDELIVERED);
 }
