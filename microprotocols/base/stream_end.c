@@ -29,6 +29,7 @@ enum { STREAM_END_END, STREAM_END_RESET }; /* kinds */
 
 struct stream_end {
 	bool began; /* its flow is open: the peer may have heard of it */
+	bool said;  /* our word is on its way */
 	bool told;  /* the peer has our word, or nobody takes it */
 	bool heard; /* the peer's */
 	bool reset; /* it broke there */
@@ -59,10 +60,12 @@ static enum nopal_verdict stream_end_on_close(struct nopal_session *session,
 					      const struct nopal_part *part,
 					      struct nopal_session *subject)
 {
+	struct stream_end *self = nopal_state(session, part);
 	struct nopal_segment *segment =
 		nopal_control_bare(session, part, STREAM_END_END);
 
 	(void)subject;
+	self->said = segment != NULL;
 	if (segment)
 		nopal_raise_SEGMENT_TO_NET(session, segment);
 	else
@@ -120,7 +123,8 @@ static enum nopal_verdict stream_end_on_broken(struct nopal_session *session,
 	struct nopal_segment *segment;
 	struct nopal_writer writer;
 
-	if (self->reset || self->heard ||
+	/* Who said its own word, and gets ours, has ended. */
+	if (self->reset || (self->heard && self->said) ||
 	    (nopal_session_is_opener(session) && !self->began))
 		return NOPAL_CONTINUE;
 	segment = nopal_control_begin(session, part, STREAM_END_RESET,

@@ -83,6 +83,25 @@ static void test_the_peer_may_break_it_too(void **state)
 	rig_close(&rig);
 }
 
+/* It waits for the other direction's end, which does not come. */
+static void test_who_said_its_end_learns_of_a_break(void **state)
+{
+	(void)state;
+	open_rig("delay 10ms");
+	rig_change_both(&rig, "fwd: delay 10ms rev: loss 100%");
+	assert_int_equal(nopal_send(rig.acceptor.session, "x", 1, 0), 0);
+	nopal_session_close(rig.opener.session);
+	rig_run(&rig, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(rig.acceptor.peer_closed, 1);
+	assert_int_equal(rig.opener.ended, 0);
+	nopal_session_abort(rig.acceptor.session, "enough");
+	rig_change_both(&rig, "delay 10ms");
+	rig_run(&rig, 20 * NOPAL_SECOND);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_ABORTED);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,6 +109,7 @@ int main(void)
 		cmocka_unit_test(test_it_ends_behind_everything),
 		cmocka_unit_test(test_it_breaks_at_both_ends),
 		cmocka_unit_test(test_the_peer_may_break_it_too),
+		cmocka_unit_test(test_who_said_its_end_learns_of_a_break),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
