@@ -22,8 +22,9 @@
  *            the fate of all that could is known and the segment is missing
  *            still.  All arrives as well, with fewer resends; what redundancy
  *            cannot repair comes later by the time it took to know.  Overdue
- *            segments wait likewise, and redundancy never waits for resends, so
- *            that neither waits for ever.  Urgent ones do not wait.  It is `always`
+ *            segments wait likewise, but none longer than for three seconds:
+ *            what redundancy would make may stand in line behind them.  Urgent
+ *            ones do not wait.  It is `always`
  *            without redundancy, and where acks tell a floor alone: which ones are
  *            missing, nobody knows, and timeouts double until somebody does.
  *            never: redundancy repairs what it can, and the rest is missing;
@@ -77,11 +78,13 @@ enum {
 	RETRANSMIT_GROUP,
 	RETRANSMIT_PROGRESS,
 };
-enum { RETRANSMIT_COPY }; /* timers */
+enum { RETRANSMIT_COPY, RETRANSMIT_UNSETTLED }; /* timers */
 
 /* Between a resend and its copy: what one burst of losses takes is not both, and
  * where a round trip is shorter the answer comes before the copy. */
 static const int64_t RETRANSMIT_APART_NS = NOPAL_MILLISECOND;
+/* No segment that is missing stands first in line for longer. */
+static const int64_t RETRANSMIT_UNSETTLED_NS = 3 * NOPAL_SECOND;
 
 static enum nopal_verdict retransmit_on_to_net(struct nopal_session *session,
 					       const struct nopal_part *part,
@@ -167,6 +170,9 @@ static void retransmit_missing(struct nopal_session *session,
 	else if (nopal_queue_insert(session, &self->missing, segment) < 0)
 		nopal_session_break(session, NOPAL_RESOURCE,
 				    "no room for a segment that is missing");
+	else if (!nopal_timer_running(session, part, RETRANSMIT_UNSETTLED))
+		nopal_timer_start(session, part, RETRANSMIT_UNSETTLED,
+				  session->now_ns + RETRANSMIT_UNSETTLED_NS);
 }
 
 static enum nopal_verdict retransmit_on_lost(struct nopal_session *session,
@@ -235,6 +241,34 @@ static enum nopal_verdict retransmit_on_settled(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
+/* The first that is missing is asked for, and the next one is the first. */
+static void retransmit_ask_first(struct nopal_session *session,
+				 const struct nopal_part *part,
+				 struct nopal_segment *segment)
+{
+	struct retransmit *self = nopal_state(session, part);
+
+	nopal_queue_pop(&self->missing);
+	if (self->missing.count)
+		nopal_timer_start(session, part, RETRANSMIT_UNSETTLED,
+				  session->now_ns + RETRANSMIT_UNSETTLED_NS);
+	else
+		nopal_timer_stop(session, part, RETRANSMIT_UNSETTLED);
+	if (!segment->done)
+		retransmit_ask(session, part, segment);
+}
+
+static void retransmit_when_unsettled(struct nopal_session *session,
+				      const struct nopal_part *part)
+{
+	struct retransmit *self = nopal_state(session, part);
+	struct nopal_segment *segment;
+
+	if (self->missing.count &&
+	    (segment = nopal_queue_first(session, &self->missing)) != NULL)
+		retransmit_ask_first(session, part, segment);
+}
+
 /* Groups are settled in the order of their numbers, and older segments have lower
  * ones: the first that may be repaired yet ends the walk. */
 static enum nopal_verdict retransmit_on_turn_end(struct nopal_session *session,
@@ -250,9 +284,7 @@ static enum nopal_verdict retransmit_on_turn_end(struct nopal_session *session,
 		if (!segment->done &&
 		    retransmit_may_be_repaired(session, part, segment))
 			break;
-		nopal_queue_pop(&self->missing);
-		if (!segment->done)
-			retransmit_ask(session, part, segment);
+		retransmit_ask_first(session, part, segment);
 	}
 	return NOPAL_CONTINUE;
 }
@@ -433,6 +465,8 @@ const struct nopal_microprotocol nopal_retransmit = {
 	.timers =
 		(const struct nopal_timer[]){
 			[RETRANSMIT_COPY] = { "copy", retransmit_when_copy },
+			[RETRANSMIT_UNSETTLED] = { "unsettled",
+						   retransmit_when_unsettled },
 			{ 0 } },
 	.bindings = retransmit_bindings,
 	.raises = (const char *const[]){ "SEGMENT_RESEND", "SESSION_BROKEN",

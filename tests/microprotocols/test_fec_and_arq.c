@@ -49,6 +49,27 @@ static uint64_t resends_of(const char *config, const char *link, uint64_t seed,
 	return resends;
 }
 
+/* The first segment is lost; parity waits behind those that may not leave before it has
+ * arrived. */
+static void test_what_redundancy_never_sends_is_not_waited_for(void **state)
+{
+	const struct rig_options losing = { .link = "delay 10ms loss mask 01" };
+
+	(void)state;
+	rig_open(&net.rig,
+		 "transport_driver {}\nresize {}\nsequenced_segments {}\n"
+		 "positive_ack { window = 1 }\nrtt_estimation {}\n"
+		 "retransmit { arq = unrepaired }\nwindowed_cc {}\n"
+		 "rate_cc {}\nbbr_congestion {}\nsliding_window_fec {}\n",
+		 &losing);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(rig_send_bytes(&net.rig, 1000), 0);
+	rig_run(&net.rig, 300 * NOPAL_SECOND);
+	assert_int_equal(net.rig.acceptor.delivered, 8);
+	assert_int_equal(net.rig.opener.fates[NOPAL_ARRIVED], 8);
+	rig_close(&net.rig);
+}
+
 static void test_fewer_resends_where_they_wait(void **state)
 {
 	static const char *const links[] = {
@@ -123,6 +144,8 @@ static void test_all_together(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_what_redundancy_never_sends_is_not_waited_for),
 		cmocka_unit_test(test_fewer_resends_where_they_wait),
 		cmocka_unit_test(test_nothing_waits_for_ever),
 		cmocka_unit_test(test_all_together),
