@@ -244,9 +244,18 @@ static void promise_to_many(struct nopal_promise_walk *walk,
 static bool promise_amid_partial(const struct nopal_promise_walk *walk,
 				 size_t layer)
 {
-	return walk->service.quality[NOPAL_DELIVERY].below == NOPAL_ALL &&
-	       !walk->any_names &&
-	       !nopal__promise_stands_on_all(walk->composition, layer);
+	const struct nopal_service *below =
+		walk->casts ? &walk->session : &walk->service;
+	struct nopal_promise_walk any = {
+		.composition = walk->composition,
+		.any_names = true,
+	};
+
+	if (walk->any_names ||
+	    !nopal_promises(below, NOPAL_DELIVERY, NOPAL_ALL))
+		return false;
+	nopal__promise_walk(&any, layer + 1);
+	return !nopal_promises(&any.service, NOPAL_DELIVERY, NOPAL_ALL);
 }
 
 static void promise_layer(struct nopal_promise_walk *walk, size_t layer)

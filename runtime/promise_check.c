@@ -160,8 +160,8 @@ static void check_wait(const struct check *check,
 	if (row->unless_has)
 		fix = check_givers(check, member, row->unless, row->unless_has);
 	else if (row->amid_partial)
-		fix = "put it into the layer that gives messages up, which "
-		      "tells it of them";
+		fix = "put it into the layer that gives messages up, or let "
+		      "no layer below it do so";
 	nopal_problems_warn(check->problems, member->place.file,
 			    member->place.line, fix, "%s may stand still: %s",
 			    member->microprotocol->name, row->because);

@@ -327,6 +327,10 @@ const struct nopal_microprotocol nopal_channel_repair = {
 		  .because = "asks and reports travel by the session that each "
 			     "destination has: lost there, they are made up "
 			     "for by nobody" },
+		{ NOPAL_PROGRESS, NOPAL_FILTER, NOPAL_LOWERS, 0,
+		  .amid_partial = true,
+		  .because = "what the session of a destination gave up is "
+			     "asked for without end" },
 		NOPAL_NUMBERS_ONCE),
 	.parameters_size = sizeof(struct channel_repair_parameters),
 	.parameters = channel_repair_table,

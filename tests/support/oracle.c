@@ -110,12 +110,15 @@ static void read_plan(struct oracle *oracle)
 {
 	const struct nopal_plan *plan = oracle->plan;
 	uint64_t limit = nopal_plan_message_limit(plan);
+	struct nopal_service service;
 
 	for (unsigned i = 0; i < ORACLE_PROPERTIES; i++)
 		oracle->property[i] =
 			nopal_property(plan, oracle_properties[i]);
 	oracle->set = is_set(oracle->run->config);
 	oracle->cruel = weather_is_cruel(&oracle->weather);
+	nopal_plan_service(plan, 0, NULL, &service);
+	oracle->cruel |= service.quality[NOPAL_PACE].value == NOPAL_FIXED_RATE;
 	oracle->corrupts = weather_has(&oracle->weather, "corrupt");
 	oracle->replays = (weather_has(&oracle->weather, "duplicate") ||
 			   weather_has(&oracle->weather, "reorder") ||

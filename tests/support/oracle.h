@@ -121,7 +121,7 @@ struct oracle {
 	unsigned property
 		[8]; /* of the plan, by bit of the class; 0: not there */
 	bool set; /* some parameter of its config is not as it is by default */
-	bool cruel;    /* its network: weather_is_cruel() */
+	bool cruel; /* weather_is_cruel(), or what leaves does so at a fixed rate */
 	bool corrupts; /* the network damages datagrams */
 	/* It repeats them, or lets one overtake another by longer than until a
 	 * session rests; a seal refuses these like damage. */

@@ -230,12 +230,16 @@ static bool is_right(struct oracle *oracle, const char *text)
  * these were set. */
 static bool may_break(struct oracle *oracle, int end)
 {
+	bool stands =
+		!oracle_promised(oracle, 0, NOPAL_PROGRESS, NOPAL_GOES_ON);
+
 	if (oracle->run->strict)
 		return false;
 	if (end == NOPAL_RESOURCE || end == NOPAL_REFUSED)
-		return oracle->set;
-	return (oracle->set || oracle->cruel ||
-		!oracle_promised(oracle, 0, NOPAL_PROGRESS, NOPAL_GOES_ON)) &&
+		return oracle->set || stands;
+	if (end == NOPAL_NOT_AUTHENTIC)
+		return oracle->set && oracle->corrupts;
+	return (oracle->set || oracle->cruel || stands) &&
 	       (end == NOPAL_PEER_LOST || end == NOPAL_UNREACHABLE ||
 		end == NOPAL_GAVE_UP || end == NOPAL_UNDELIVERED);
 }

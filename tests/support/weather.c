@@ -127,9 +127,9 @@ bool weather_is_calm(const struct weather *weather)
 bool weather_is_cruel(const struct weather *weather)
 {
 	static const char *const cruel[] = {
-		"loss 5",   "loss 2",	"loss 3", "loss gemodel",
-		"loss 100", "down",	"limit",  "mtu 200",
-		"mtu 620",  "mtu 1280", "10kbit", "100kbit",
+		"loss 5",   "loss 2", "loss 3",	  "loss gemodel", "loss 100",
+		"down",	    "limit",  "delay 1s", "mtu 200",	  "mtu 620",
+		"mtu 1280", "10kbit", "100kbit",
 	};
 
 	for (size_t i = 0; i < sizeof(cruel) / sizeof(*cruel); i++)

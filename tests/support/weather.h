@@ -35,7 +35,7 @@ int64_t weather_calm_ns(const struct weather *weather);
 bool weather_has(const struct weather *weather, const char *word);
 /* Is nothing lost, overtaken or slow in the last phase?  A round trip of 2 s is. */
 bool weather_is_calm(const struct weather *weather);
-/* So long without a way through, or so slow, that who has patience as by default may
+/* So long without a way through, so far, or so slow, that who has patience as by default may
  * lose it. */
 bool weather_is_cruel(const struct weather *weather);
 
