@@ -151,7 +151,8 @@ static int judged(const char *config)
 	child = fork();
 	if (child == 0) {
 		/* what it says of its own death is of no use */
-		freopen("/dev/null", "w", stderr);
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(NOT_MUTATED);
 		signal(SIGABRT, SIG_DFL);
 		signal(SIGSEGV, SIG_DFL);
 		setrlimit(RLIMIT_CPU, &limit);

@@ -133,11 +133,26 @@ static char *call_mutated(const struct mutation *mutation, struct span call)
 	return out;
 }
 
+/* Which of the calls is the microprotocol's first; `count` where none is. */
+static size_t call_of(const char *name, const struct span *calls, size_t count)
+{
+	char *word;
+	size_t i = 0, length;
+
+	if (asprintf(&word, "nopal_%s.", name) < 0)
+		abort();
+	length = strlen(word);
+	while (i < count && strncmp(calls[i].from, word, length) != 0)
+		i++;
+	free(word);
+	return i;
+}
+
 static char *calls_joined(const struct mutation *mutation, struct span *calls,
-			  size_t count)
+			  size_t count, size_t which)
 {
 	char *out = NULL;
-	size_t length, which = (size_t)mutation->by;
+	size_t length;
 	FILE *file = open_memstream(&out, &length);
 	const char *between = "";
 
@@ -172,15 +187,16 @@ static char *calls_mutated(const char *text, const struct mutation *mutation,
 	const char *to = from ? strchr(from, ';') : NULL;
 	struct span calls[MOST_CALLS], all;
 	char *joined, *out;
-	size_t count;
+	size_t count, which;
 
 	if (!to)
 		return NULL;
 	all = (struct span){ from + strlen("return "), to };
 	count = calls_of(all, calls);
-	if ((size_t)mutation->by + (mutation->how == MUTATE_SWAP) >= count)
+	which = call_of(mutation->call, calls, count);
+	if (which + (mutation->how == MUTATE_SWAP) >= count)
 		return NULL;
-	joined = calls_joined(mutation, calls, count);
+	joined = calls_joined(mutation, calls, count, which);
 	out = with(text, all, joined);
 	free(joined);
 	return out;
@@ -209,17 +225,52 @@ static const char *parameters_of(const char *text, const char *name)
 	return at;
 }
 
-char *mutate(const char *text, const struct mutation *mutation)
+/* A kind's number is where its name is in the list of kinds. */
+static char *kind_number(const char *text, struct span name)
 {
-	const char *in = *mutation->in == '@'
-				 ? parameters_of(text, mutation->in + 1)
-				 : strstr(text, mutation->in);
-	const char *at = in ? strstr(in, mutation->find) : NULL;
-	size_t length = strlen(mutation->find);
-	char *out = NULL;
+	char *words;
+	const char *at;
+	struct span number;
 
+	if (asprintf(&words, "] = { .name = \"%.*s\"",
+		     (int)(name.to - name.from), name.from) < 0)
+		abort();
+	at = strstr(text, words);
+	free(words);
 	if (!at)
 		return NULL;
+	while (*at != '[')
+		at--;
+	number_at(at, &number);
+	return copy(number);
+}
+
+/* The words to look for: a kind's number in the place of its name. */
+static char *words_of(const char *text, const char *find)
+{
+	const char *mark = strchr(find, '#');
+	struct span name, marked;
+	char *number, *out;
+
+	if (!mark)
+		return strdup(find);
+	name.from = name.to = mark + 1;
+	while (isalpha((unsigned char)*name.to) || *name.to == '_')
+		name.to++;
+	number = kind_number(text, name);
+	if (!number)
+		return NULL;
+	marked = (struct span){ mark, name.to };
+	out = with(find, marked, number);
+	free(number);
+	return out;
+}
+
+static char *mutated_at(const char *text, const struct mutation *mutation,
+			const char *at, size_t length)
+{
+	char *out = NULL;
+
 	switch (mutation->how) {
 	case MUTATE_WORD:
 		out = with(text, (struct span){ at, at + length },
@@ -242,5 +293,18 @@ char *mutate(const char *text, const struct mutation *mutation)
 		free(out);
 		return NULL;
 	}
+	return out;
+}
+
+char *mutate(const char *text, const struct mutation *mutation)
+{
+	const char *in = *mutation->in == '@'
+				 ? parameters_of(text, mutation->in + 1)
+				 : strstr(text, mutation->in);
+	char *words = words_of(text, mutation->find);
+	const char *at = in && words ? strstr(in, words) : NULL;
+	char *out = at ? mutated_at(text, mutation, at, strlen(words)) : NULL;
+
+	free(words);
 	return out;
 }

@@ -3,9 +3,10 @@
  * mutate.h -- one deliberate mistake in the text of a fused unit.
  *
  * The place is found by words: first `in`, then `find` behind it; `in` with an @
- * is the parameters of the microprotocol so named.  Numbers are changed by an
- * amount, so that a mutation stays one when configs change; calls are those of the
- * first `return` behind the place, divided by `||`.
+ * is the parameters of the microprotocol so named, a #NAME in `find` the number of
+ * the kind of segments so named.  Numbers are changed by an amount; calls are those
+ * of the first `return` behind the place, divided by `||`, and told by the
+ * microprotocol that is called.  So a mutation stays the same when configs change.
  */
 #ifndef NOPAL_TEST_MUTATE_H
 #define NOPAL_TEST_MUTATE_H
@@ -16,10 +17,10 @@ enum mutate_how {
 	MUTATE_FLIP,	    /* its bits `by` are turned */
 	MUTATE_SWAP_NUMBER, /* and the next one behind it change places */
 	MUTATE_CLEAR,	    /* it becomes 0 */
-	MUTATE_SWAP,	    /* call `by` and the next change places */
-	MUTATE_DROP,	    /* call `by` is left out */
-	MUTATE_DEAF,	    /* call `by` cannot say stop any more */
-	MUTATE_PART,	    /* call `by` gets the part before its own */
+	MUTATE_SWAP,	    /* the call of `call` and the next change places */
+	MUTATE_DROP,	    /* the call is left out */
+	MUTATE_DEAF,	    /* the call cannot say stop any more */
+	MUTATE_PART,	    /* the call gets the part before its own */
 };
 
 struct mutation {
@@ -29,6 +30,7 @@ struct mutation {
 	int by;
 	const char *by_word;
 	unsigned skip; /* numbers behind `find` before the one that is meant */
+	const char *call; /* a microprotocol: its first call is meant */
 };
 
 /* The text with the mistake, or NULL where its place is not found or nothing
