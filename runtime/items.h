@@ -69,10 +69,11 @@ struct nopal_segment {
 	uint8_t pins; /* raises in progress: freed after the last */
 	uint16_t departures;
 	uint8_t path; /* arriving: the one it came by, or NOPAL_PATH_NONE */
-	bool taken; /* `above` is its message there, and all that waits for it */
+	/* `above` is its message there, and all that waits for it */
+	bool taken : 1;
 	/* The layer below has not told its fate: that one brings what leaves here
 	 * again meanwhile, too. */
-	bool below;
+	bool below : 1;
 	uint32_t copies; /* with destinations whose fate is open */
 	uint32_t number; /* counts from 1 in its session: its name in traces */
 	/* the segment of the layer above that it is here, where no message is
