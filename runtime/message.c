@@ -214,6 +214,16 @@ static void message_settle(struct nopal_core *core,
 	nopal__message_unpin(core, message);
 }
 
+static void count_failure(struct nopal_message *message, enum nopal_fate fate)
+{
+	if (plain(fate) == NOPAL_MISSING)
+		message->segments_missing++;
+	else
+		message->segments_unknown++;
+	message->expired |= fate == NOPAL_EXPIRED;
+	message->uncertain |= fate == NOPAL_UNKNOWN;
+}
+
 static void message_segment_done(struct nopal_core *core,
 				 struct nopal_message *message,
 				 enum nopal_fate fate)
@@ -221,12 +231,8 @@ static void message_segment_done(struct nopal_core *core,
 	message->segments_open--;
 	if (fate == NOPAL_ARRIVED)
 		message->segments_arrived++;
-	else if (plain(fate) == NOPAL_MISSING)
-		message->segments_missing++;
 	else
-		message->segments_unknown++;
-	message->expired |= fate == NOPAL_EXPIRED;
-	message->uncertain |= fate == NOPAL_UNKNOWN;
+		count_failure(message, fate);
 	message_settle(core, message);
 }
 
