@@ -104,6 +104,21 @@ static int64_t rate_cc_full(struct nopal_session *session,
 	return full > least ? full : least;
 }
 
+/* Rare beside the segments that pass: not in the middle of what they run through. */
+static __attribute__((noinline)) void
+rate_cc_change(struct nopal_session *session, const struct nopal_part *part,
+	       int64_t rate)
+{
+	struct rate_cc *gate = nopal_state(session, part);
+	bool limited = gate->rate_bps;
+	int64_t full;
+
+	gate->rate_bps = rate;
+	full = rate_cc_full(session, part);
+	if (gate->credit > full || !limited)
+		gate->credit = full;
+}
+
 /* Brings credit and rate up to now.  The credit of the time before counts at
  * the rate of that time. */
 static void rate_cc_refill(struct nopal_session *session,
@@ -113,19 +128,14 @@ static void rate_cc_refill(struct nopal_session *session,
 	int64_t rate = rate_cc_rate(session, part);
 	int64_t full = rate_cc_full(session, part);
 	int64_t elapsed = session->now_ns - gate->counted_ns;
-	bool limited = gate->rate_bps;
 
-	if (!limited || (full - gate->credit) / gate->rate_bps < elapsed)
+	if (!gate->rate_bps || (full - gate->credit) / gate->rate_bps < elapsed)
 		gate->credit = full;
 	else
 		gate->credit += elapsed * gate->rate_bps;
 	gate->counted_ns = session->now_ns;
-	if (rate == gate->rate_bps)
-		return;
-	gate->rate_bps = rate;
-	full = rate_cc_full(session, part);
-	if (gate->credit > full || !limited)
-		gate->credit = full;
+	if (rate != gate->rate_bps)
+		rate_cc_change(session, part, rate);
 }
 
 /* Does nobody else hold it?  The window, where there is one, is always last. */
