@@ -194,6 +194,38 @@ void nopal__segment_settle_now(struct nopal_core *core,
 		nopal__segment_free(core, segment);
 }
 
+static __attribute__((noinline)) void
+release_misuse(struct nopal_core *core, const struct nopal_part *part,
+	       const struct nopal_segment *segment, uint32_t bit)
+{
+	core->awake->counters.misuses++;
+	nopal__record(core, NOPAL_TRACED_NOTE, part->index, NOPAL_NOTE_MISUSE,
+		      segment->number, bit);
+}
+
+static void go_past(struct nopal_core *core, struct nopal_segment *segment,
+		    enum nopal_barrier barrier)
+{
+	if (segment->waiting[barrier])
+		return;
+	if (barrier != NOPAL_SEND)
+		nopal__segment_settle(core, segment);
+	else if (segment->wanted)
+		nopal__depart(core, segment);
+}
+
+static __attribute__((noinline)) void
+release_recorded(struct nopal_core *core, const struct nopal_part *part,
+		 struct nopal_segment *segment, enum nopal_barrier barrier)
+{
+	nopal__record(core, NOPAL_TRACED_RELEASE, part->index,
+		      (uint16_t)barrier, segment->number,
+		      segment->waiting[barrier]);
+	go_past(core, segment, barrier);
+}
+
+/* A packet has ten of these, of which few let it go: each call comes last, so that
+ * there is nothing to keep for afterwards. */
 NOPAL_HOT void nopal_release(struct nopal_session *session,
 			     const struct nopal_part *part,
 			     struct nopal_segment *segment,
@@ -203,21 +235,14 @@ NOPAL_HOT void nopal_release(struct nopal_session *session,
 	uint32_t bit = part->hold[barrier];
 
 	if (!(segment->waiting[barrier] & bit)) {
-		core->awake->counters.misuses++;
-		nopal__record(core, NOPAL_TRACED_NOTE, part->index,
-			      NOPAL_NOTE_MISUSE, segment->number, bit);
+		release_misuse(core, part, segment, bit);
 		return;
 	}
 	segment->waiting[barrier] &= ~bit;
-	nopal__record(core, NOPAL_TRACED_RELEASE, part->index,
-		      (uint16_t)barrier, segment->number,
-		      segment->waiting[barrier]);
-	if (segment->waiting[barrier])
-		return;
-	if (barrier != NOPAL_SEND)
-		nopal__segment_settle(core, segment);
-	else if (segment->wanted)
-		nopal__depart(core, segment);
+	if (core->world->tracer)
+		release_recorded(core, part, segment, barrier);
+	else
+		go_past(core, segment, barrier);
 }
 
 /* -------------------------------------------------------------- departures */
