@@ -7,6 +7,9 @@
 /* Of one execution: enough for every timer of the runtime, and for keep_alive. */
 #define ARENA_LONGEST_NS (400 * NOPAL_SECOND)
 
+/* As whom the NAT shows the opener: no host has that number, and no end that port. */
+enum { NAT_HOST = 9, NAT_PORT = 1100, NAT_PORTS = 4 };
+
 /* ------------------------------------------------------------------- messages */
 
 /* Each byte follows from the first one, so that whoever gets one message can tell
@@ -186,6 +189,37 @@ void arena_delay(struct arena *arena, const struct arena_datagram *datagram)
 		arena->first = (arena->first + 1) % ARENA_FLYING;
 }
 
+static struct nopal_address address_of(int host, uint16_t port)
+{
+	struct nopal_address address;
+
+	nopal_sim_address(host, port, &address);
+	return address;
+}
+
+static struct nopal_address outside_nat(const struct arena *arena,
+					const struct nopal_address *from)
+{
+	struct nopal_address own = address_of(0, ARENA_OPENER_PORT);
+
+	return arena->nat.port && nopal_address_equal(from, &own) ? arena->nat
+								  : *from;
+}
+
+static struct nopal_address inside_nat(const struct arena *arena,
+				       const struct nopal_address *to)
+{
+	return arena->nat.port && nopal_address_equal(to, &arena->nat)
+		       ? address_of(0, ARENA_OPENER_PORT)
+		       : *to;
+}
+
+void arena_rebind(struct arena *arena, uint16_t port, bool host)
+{
+	arena->nat = address_of(host ? NAT_HOST : 0,
+				(uint16_t)(NAT_PORT + port % NAT_PORTS));
+}
+
 static void on_departure(void *user, int64_t now_ns,
 			 const struct nopal_address *from,
 			 const struct nopal_address *to, const uint8_t *bytes,
@@ -198,9 +232,9 @@ static void on_departure(void *user, int64_t now_ns,
 	(void)now_ns;
 	if (length > sizeof(datagram->bytes))
 		return; /* a fragment, which is lost */
-	datagram->from = *from;
+	datagram->from = outside_nat(arena, from);
 	datagram->to = *to;
-	datagram->to_opener = to->port == ARENA_OPENER_PORT;
+	datagram->to_opener = to->port < ARENA_PORT;
 	datagram->length = length;
 	memcpy(datagram->bytes, bytes, length);
 	arena->seen_count++;
@@ -265,7 +299,7 @@ static void arrive(struct arena *arena, struct nopal_endpoint *endpoint,
 	uint64_t accepted = counters->accepted;
 	size_t length = datagram->length; /* its place may be taken meanwhile */
 
-	arena->asked = datagram->to;
+	arena->asked = endpoint->port.local;
 	arena->answered = 0;
 	nopal_sim_inject(arena->world, endpoint, &datagram->from,
 			 datagram->bytes, length);
@@ -277,8 +311,9 @@ static void arrive(struct arena *arena, struct nopal_endpoint *endpoint,
 
 void arena_deliver(struct arena *arena, const struct arena_datagram *datagram)
 {
+	struct nopal_address to = inside_nat(arena, &datagram->to);
 	struct nopal_endpoint *endpoint =
-		endpoint_at(arena->world->endpoints, &datagram->to);
+		endpoint_at(arena->world->endpoints, &to);
 
 	if (nopal_address_is_multicast(&datagram->to))
 		arrive_at_all(arena, datagram);
@@ -314,12 +349,20 @@ void arena_settle(struct arena *arena, unsigned rounds)
 
 /* ------------------------------------------------------------ opening, closing */
 
-static struct nopal_address address_of(int host, uint16_t port)
+/* The opener's session, or else the acceptor's: then each meets the other. */
+static struct nopal_session *meet(struct arena *arena, struct arena_slot *slot)
 {
-	struct nopal_address address;
+	struct nopal_address own = address_of(0, ARENA_OPENER_PORT),
+			     opener = outside_nat(arena, &own),
+			     acceptor = address_of(1, ARENA_PORT);
+	struct nopal_session *session =
+		nopal_rendezvous_open(arena->opener[0], arena->plan, &acceptor,
+				      &opener_callbacks, slot);
 
-	nopal_sim_address(host, port, &address);
-	return address;
+	if (session)
+		return session;
+	return nopal_rendezvous_open(arena->acceptor[0], arena->plan, &opener,
+				     &opener_callbacks, slot);
 }
 
 void arena_start(struct arena *arena, enum arena_way way)
@@ -337,9 +380,7 @@ void arena_start(struct arena *arena, enum arena_way way)
 		slot->session = nopal_stream_open(with->session,
 						  &opener_callbacks, slot);
 	else if (way == ARENA_RENDEZVOUS)
-		slot->session =
-			nopal_rendezvous_open(arena->opener[0], arena->plan,
-					      &peer, &opener_callbacks, slot);
+		slot->session = meet(arena, slot);
 	else
 		slot->session =
 			nopal_session_open(arena->opener[0], arena->plan, &peer,

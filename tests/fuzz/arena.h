@@ -61,6 +61,8 @@ struct arena {
 	bool keeps; /* messages, until it is told to give them back */
 	/* What is delivered is a message that was sent; else the run ends here. */
 	bool verifies;
+	struct nopal_address
+		nat; /* the opener's, for others; port 0: its own */
 	struct arena_datagram flying[ARENA_FLYING];
 	unsigned first, count; /* of those that fly */
 	struct arena_datagram seen[ARENA_SEEN];
@@ -77,11 +79,15 @@ bool arena_open(struct arena *arena, const struct family *family);
 /* Ends all that lives, and aborts where a part released a bit that it did not hold. */
 void arena_close(struct arena *arena);
 
-/* From the opener to the first acceptor, by one way of opening or another. */
+/* From the opener to the first acceptor, by one way of opening or another.  Where the
+ * opener has a rendezvous already, the acceptor goes to meet the opener. */
 enum arena_way { ARENA_CONNECT, ARENA_STREAM, ARENA_RENDEZVOUS, ARENA_WAYS };
 void arena_start(struct arena *arena, enum arena_way way);
 /* The first acceptor is killed, and started again with the same reset key, or another. */
 void arena_restart(struct arena *arena, bool same_key);
+/* A NAT before the opener gives it another port, or another host's address too.  What
+ * goes to its own address still arrives. */
+void arena_rebind(struct arena *arena, uint16_t port, bool host);
 /* The n-th living session, modulo their number; NULL: none lives. */
 struct arena_slot *arena_slot(struct arena *arena, unsigned n);
 /* A message whose bytes tell that it is one of ours, with a property by its place in

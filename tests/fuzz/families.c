@@ -15,7 +15,8 @@ static const struct family families[] = {
 	{ "block_fec", "extends = ctp_audio\n", 1, false },
 	{ "sliding_fec",
 	  DATAGRAMS
-	  "virtual_circuit {}\nadaptive_redundancy {}\n"
+	  "virtual_circuit {}\n"
+	  "adaptive_redundancy { every = 4 reorder = 2 }\n"
 	  "sliding_window_fec { sources = 4 repairs = 2 window = 16 }\n"
 	  "checksum { algorithm = ones_complement }\n",
 	  1, false },
@@ -25,6 +26,7 @@ static const struct family families[] = {
 	{ "multicast", "extends = multicast\n", 2, false },
 	{ "header_compression",
 	  DATAGRAMS "virtual_circuit {}\nheader_compression {}\n" RELIABLY
+		    "windowed_cc {}\nbic_congestion {}\n"
 		    "reliable_fifo {}\nchecksum {}\n",
 	  1, false },
 	{ "rtp", "extends = rtp_audio\n", 1, false },
@@ -38,12 +40,14 @@ static const struct family families[] = {
 	  1, false },
 	{ "partial",
 	  DATAGRAMS "virtual_circuit {}\n" RELIABLY
+		    "windowed_cc {}\nvegas_congestion {}\n"
 		    "partial_reliability {}\nsemantic_order { after_2 = on }\n"
 		    "out_of_band {}\nchecksum {}\n",
 	  1, false },
 	{ "compression",
 	  "transport_driver {}\nvirtual_circuit {}\nresize {}\n"
 	  "sequenced_segments {}\n" RELIABLY
+	  "windowed_cc {}\nhighspeed_congestion {}\n"
 	  "reliable_fifo {}\ncompression {}\ncheck_integrity {}\n",
 	  1, false },
 	{ "coalesce",
@@ -53,11 +57,13 @@ static const struct family families[] = {
 	  1, false },
 	{ "tags",
 	  DATAGRAMS RELIABLY
+	  "windowed_cc {}\nscalable_congestion {}\n"
 	  "tag_matching { unexpected = 8 }\n"
 	  "rts_cts { buffer = 16KiB initial = 2KiB ahead = 1KiB }\n",
 	  1, false },
 	{ "paths",
 	  DATAGRAMS "virtual_circuit {}\nparallel_channels {}\n" RELIABLY
+		    "windowed_cc {}\nwestwood_congestion {}\n"
 		    "reliable_fifo {}\nchecksum {}\n",
 	  1, true },
 	{ "rates",
@@ -80,6 +86,13 @@ static const struct family families[] = {
 	{ "jitter",
 	  DATAGRAMS "sequenced_messages {}\nfixed_rate_jitter {}\n"
 		    "rate_cc {}\nconstant_rate { rate = 100kbit }\n",
+	  1, false },
+	{ "lz4",
+	  "transport_driver {}\nvirtual_circuit {}\nresize {}\n"
+	  "sequenced_segments {}\n" RELIABLY
+	  "windowed_cc {}\nrate_cc {}\nfast_congestion {}\npacing {}\n"
+	  "reliable_fifo {}\ncompression { algorithm = lz4 }\n"
+	  "check_integrity {}\n",
 	  1, false },
 };
 enum { FAMILIES = sizeof(families) / sizeof(*families) };

@@ -105,6 +105,8 @@ void script_act(struct arena *arena, struct input *input)
 	default:
 		if (what & 0x80)
 			arena_restart(arena, what & 0x40);
+		else if (what & 0x40)
+			arena_rebind(arena, what >> 4, what & 8);
 		else
 			hint(arena, input);
 	}
