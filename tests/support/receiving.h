@@ -96,19 +96,29 @@ static inline struct transfer_note scene_offer(void)
 	return scene_offer_of("f");
 }
 
-static inline void scene_say(struct scene *scene, const struct step *step)
+/* A note, and so many bytes behind it. */
+static inline void scene_say_note(struct scene *scene,
+				  const struct transfer_note *note,
+				  const uint8_t *more, size_t more_bytes)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST + FILE_BYTES];
-	struct transfer_note note = { .type = step->type,
-				      .offset = step->from,
-				      .size = FILE_BYTES,
-				      .hash = scene_hash(scene) };
-	size_t length = transfer_encode(&note, bytes);
+	size_t length = transfer_encode(note, bytes);
 
-	memcpy(bytes + length, scene->content + step->from,
-	       (size_t)(step->end - step->from));
-	length += (size_t)(step->end - step->from);
-	assert_int_equal(nopal_send(scene->session, bytes, length, 0), 0);
+	if (more_bytes)
+		memcpy(bytes + length, more, more_bytes);
+	assert_int_equal(
+		nopal_send(scene->session, bytes, length + more_bytes, 0), 0);
+}
+
+static inline void scene_say(struct scene *scene, const struct step *step)
+{
+	const struct transfer_note note = { .type = step->type,
+					    .offset = step->from,
+					    .size = FILE_BYTES,
+					    .hash = scene_hash(scene) };
+
+	scene_say_note(scene, &note, scene->content + step->from,
+		       (size_t)(step->end - step->from));
 }
 
 /* Until something is answered. */
@@ -225,12 +235,10 @@ static inline int scene_close(void **state)
 	return 0;
 }
 
-/* A session to the receiver, and its answer to an offer: so much is there. */
-static inline void scene_offers(struct scene *scene, uint64_t there)
+/* A session to the receiver. */
+static inline void scene_comes(struct scene *scene)
 {
 	struct receiver *receiver = scene->group.receivers;
-	struct transfer_note offer = scene_offer();
-	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 	struct nopal_endpoint *endpoint;
 	struct nopal_address to;
 
@@ -240,10 +248,21 @@ static inline void scene_offers(struct scene *scene, uint64_t there)
 	scene->session = nopal_session_open(endpoint, scene->group.plan, &to,
 					    &scene_callbacks, scene);
 	assert_non_null(scene->session);
-	assert_int_equal(nopal_send(scene->session, bytes,
-				    transfer_encode(&offer, bytes), 0),
-			 0);
+}
+
+/* Until it is answered. */
+static inline void scene_offer_with(struct scene *scene,
+				    struct transfer_note offer)
+{
+	scene_say_note(scene, &offer, NULL, 0);
 	scene_wait(scene, TRANSFER_ANSWER);
+}
+
+/* A session to the receiver, and its answer to an offer: so much is there. */
+static inline void scene_offers(struct scene *scene, uint64_t there)
+{
+	scene_comes(scene);
+	scene_offer_with(scene, scene_offer());
 	assert_int_equal(scene->heard.verdict, TRANSFER_YES);
 	assert_int_equal(scene->heard.offset, there);
 }

@@ -23,16 +23,6 @@ static struct nopal_session *scene_open_from(struct scene *scene,
 				  &scene_callbacks, scene);
 }
 
-static void scene_offer_with(struct scene *scene, struct transfer_note offer)
-{
-	uint8_t bytes[TRANSFER_NOTE_LONGEST];
-
-	assert_int_equal(nopal_send(scene->session, bytes,
-				    transfer_encode(&offer, bytes), 0),
-			 0);
-	scene_wait(scene, TRANSFER_ANSWER);
-}
-
 static unsigned scene_seated(const struct scene *scene, bool seated)
 {
 	unsigned count = 0;

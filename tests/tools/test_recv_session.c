@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_recv_session -- what a sender says, in an order that a composition without
- * one makes of it: DATA, END and SHARE may be there before START.
+ * one makes of it: DATA, END and SHARE may be there before START; and what none of
+ * ours would say, which is refused, leaves nothing, and keeps nobody else out.
  */
 #include "receiving.h"
 
@@ -178,6 +179,165 @@ static void test_another_file_is_left_alone(void **state)
 	close(fd);
 }
 
+/* ----------------------------------------------------------------- evil senders */
+
+static void scene_is_empty(const struct scene *scene)
+{
+	static const char *const names[] = { "f", ".f.nopal-part",
+					     ".f.nopal-state" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_int_equal(
+			faccessat(scene->group.folder.fd, names[i], F_OK, 0),
+			-1);
+}
+
+/* Behind an offer, its start and all its bytes comes a note that cannot be. */
+static void scene_refuses(struct scene *scene, const struct transfer_note *note,
+			  size_t more, const char *why)
+{
+	static const struct step before[] = {
+		{ TRANSFER_START, 0, 0 },
+		{ TRANSFER_DATA, 0, FILE_BYTES - 1 },
+	};
+
+	scene_offers(scene, 0);
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+		scene_say(scene, &before[i]);
+	scene_say_note(scene, note, scene->content, more);
+	scene_wait(scene, TRANSFER_RESULT);
+	assert_int_equal(scene->heard.verdict, TRANSFER_NO);
+	assert_non_null(strstr(scene->heard.text, why));
+	scene_is_empty(scene);
+}
+
+static void test_data_beyond_the_end_are_refused(void **state)
+{
+	static const uint64_t offsets[] = { FILE_BYTES - 1, FILE_BYTES,
+					    INT64_MAX, UINT64_MAX - 1,
+					    UINT64_MAX };
+
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		struct transfer_note data = { .type = TRANSFER_DATA,
+					      .offset = offsets[i] };
+
+		scene_refuses(*state, &data, 2, "not its own");
+	}
+	scene_takes(*state, 0, all_and_start);
+}
+
+static void test_an_end_of_another_length_is_refused(void **state)
+{
+	static const uint64_t sizes[] = { 0, FILE_BYTES - 1, FILE_BYTES + 1,
+					  INT64_MAX, UINT64_MAX };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct transfer_note end = { .type = TRANSFER_END,
+					     .size = sizes[i],
+					     .hash = scene_hash(*state) };
+
+		scene_refuses(*state, &end, 0, "changed its size");
+	}
+	scene_takes(*state, 0, all_and_start);
+}
+
+static void test_a_wrong_hash_leaves_nothing(void **state)
+{
+	struct scene *scene = *state;
+	struct transfer_note end = { .type = TRANSFER_END,
+				     .size = FILE_BYTES,
+				     .hash = scene_hash(scene) ^ 1 };
+
+	scene_offers(scene, 0);
+	scene_say(scene, &all_and_start[0]);
+	scene_say(scene, &(struct step){ TRANSFER_START, 0, 0 });
+	scene_say_note(scene, &end, NULL, 0);
+	scene_wait(scene, TRANSFER_RESULT);
+	assert_int_equal(scene->heard.verdict, TRANSFER_NO);
+	assert_string_equal(scene->heard.text, TRANSFER_HASH_DIFFERS);
+	scene_is_empty(scene);
+	scene_takes(scene, 0, all_and_start);
+}
+
+/* Each is answered, the session lives, and its next file comes. */
+static void test_names_that_lead_elsewhere_are_refused(void **state)
+{
+	static char longest[TRANSFER_TEXT_LONGEST + 1];
+	static const char *const names[] = { "",	  ".",	  "..",
+					     "../f",	  "/f",	  "a/f",
+					     "a/../../f", ".f",	  "\033[2J",
+					     "new\nline", longest };
+	struct scene *scene = *state;
+
+	memset(longest, 'x', TRANSFER_TEXT_LONGEST);
+	scene_comes(scene);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		scene_offer_with(scene, scene_offer_of(names[i]));
+		assert_int_equal(scene->heard.verdict, TRANSFER_NO);
+		assert_true(scene->heard.text[0] != '\0');
+	}
+	scene_offer_with(scene, scene_offer());
+	for (const struct step *step = all_and_start; step->type; step++)
+		scene_say(scene, step);
+	scene_wait(scene, TRANSFER_RESULT);
+	scene_is_whole(scene);
+}
+
+static struct transfer_note offer_so_long(uint64_t size)
+{
+	struct transfer_note offer = scene_offer();
+
+	offer.size = size;
+	offer.id = transfer_id(offer.text, size, offer.mtime_ns);
+	return offer;
+}
+
+/* What no disk has is answered; what no file can be ends the session. */
+static void test_sizes_beyond_all_disks_are_refused(void **state)
+{
+	static const uint64_t beyond[] = { (uint64_t)INT64_MAX + 1,
+					   UINT64_MAX };
+	struct scene *scene = *state;
+
+	scene_comes(scene);
+	scene_offer_with(scene, offer_so_long(INT64_MAX));
+	assert_int_equal(scene->heard.verdict, TRANSFER_NO);
+	assert_non_null(strstr(scene->heard.text, "free on the disk"));
+	for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+		struct transfer_note offer = offer_so_long(beyond[i]);
+
+		scene_comes(scene);
+		scene_say_note(scene, &offer, NULL, 0);
+	}
+	scene_look(scene);
+	assert_int_equal(scene->heard.type, TRANSFER_ANSWER);
+	assert_int_equal(scene->group.house.seats, 1); /* of the first */
+	scene_is_empty(scene);
+	scene_takes(scene, 0, all_and_start);
+}
+
+/* Of a file that nobody offered nothing is taken. */
+static void test_notes_before_an_offer_are_passed_over(void **state)
+{
+	static const enum transfer_type early[] = {
+		TRANSFER_START, TRANSFER_DATA, TRANSFER_END,	TRANSFER_SHARE,
+		TRANSFER_HELD,	TRANSFER_ASK,  TRANSFER_HASHES, TRANSFER_ABORT
+	};
+	struct scene *scene = *state;
+
+	scene_comes(scene);
+	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++)
+		scene_say(scene, &(struct step){ early[i], 0, 0 });
+	scene_look(scene);
+	assert_int_equal(scene->heard.type, 0);
+	scene_is_empty(scene);
+	scene_offer_with(scene, scene_offer());
+	for (const struct step *step = all_and_start; step->type; step++)
+		scene_say(scene, step);
+	scene_wait(scene, TRANSFER_RESULT);
+	scene_is_whole(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +352,12 @@ int main(void)
 		CASE(test_another_file_is_replaced),
 		CASE(test_another_file_is_left_alone),
 		CASE(test_others_are_less_far_in_order),
+		CASE(test_data_beyond_the_end_are_refused),
+		CASE(test_an_end_of_another_length_is_refused),
+		CASE(test_a_wrong_hash_leaves_nothing),
+		CASE(test_names_that_lead_elsewhere_are_refused),
+		CASE(test_sizes_beyond_all_disks_are_refused),
+		CASE(test_notes_before_an_offer_are_passed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
