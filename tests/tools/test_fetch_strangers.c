@@ -22,8 +22,10 @@ static struct stranger {
 
 static void say(const struct transfer_note *note, size_t more)
 {
-	uint8_t buffer[TRANSFER_NOTE_LONGEST + 64] = { 0 };
+	uint8_t buffer[TRANSFER_NOTE_LONGEST + FILE_BLOCK_LEAST + 1] = { 0 };
 	size_t length = transfer_encode(note, buffer);
+
+	assert_true(more <= FILE_BLOCK_LEAST + 1);
 
 	nopal_send(stranger.session, buffer, length + more, 0);
 }
@@ -68,6 +70,12 @@ static void say_list(const struct transfer_note *list, int more,
 			 0);
 }
 
+/* How what it sends differs from what it was asked for. */
+static struct {
+	uint64_t offset;
+	int64_t length;
+} differs;
+
 /* Says that it has the file, and sends other parts than it is asked for. */
 static void answer_elsewhere(const struct transfer_note *note)
 {
@@ -80,7 +88,7 @@ static void answer_elsewhere(const struct transfer_note *note)
 				     .hash = root_of(bytes) };
 	struct transfer_note data = { .type = TRANSFER_DATA,
 				      .file = note->file,
-				      .offset = note->offset + 1 };
+				      .offset = note->offset + differs.offset };
 
 	if (note->type == TRANSFER_ASK) {
 		snprintf(offer.text, sizeof(offer.text), "%s", note->text);
@@ -90,7 +98,7 @@ static void answer_elsewhere(const struct transfer_note *note)
 	} else if (note->type == TRANSFER_LIST) {
 		say_list(note, 0, 0);
 	} else if (note->type == TRANSFER_WANT) {
-		say(&data, 50);
+		say(&data, (size_t)((int64_t)note->size + differs.length));
 	}
 }
 
@@ -139,10 +147,25 @@ static void with_stranger(void (*answer)(const struct transfer_note *note),
 	close_place();
 }
 
+static void test_parts_of_another_length_or_place_are_left_out(void **state)
+{
+	static const struct {
+		uint64_t offset;
+		int64_t length;
+	} ways[] = { { 1, 0 },	  { 0, 1 },	     { 0, -1 },
+		     { SIZE, 0 }, { UINT64_MAX, 0 }, { 0, -FILE_BLOCK_LEAST } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		differs.offset = ways[i].offset;
+		differs.length = ways[i].length;
+		with_stranger(answer_elsewhere, "not asked for");
+	}
+}
+
 static void test_strangers_are_left_out(void **state)
 {
 	(void)state;
-	with_stranger(answer_elsewhere, "not asked for");
 	with_stranger(answer_nonsense, "no file protocol");
 }
 
@@ -412,6 +435,8 @@ static void test_lists_are_those_of_their_root(void **state)
 	with_announced(is, TABLE_REFUSED, "longer than 2 TiB");
 	is.size = INT64_MAX;
 	with_announced(is, TABLE_REFUSED, "longer than 2 TiB");
+	is.size = UINT64_MAX; /* no file can be so long */
+	with_announced(is, TABLE_FAILED, "no file protocol");
 }
 
 /* ------------------------------------------------------------------- anything */
@@ -489,6 +514,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strangers_are_left_out),
+		cmocka_unit_test(
+			test_parts_of_another_length_or_place_are_left_out),
 		cmocka_unit_test(test_wants_beyond_the_file_end_the_session),
 		cmocka_unit_test(test_hashes_beyond_the_last_end_the_session),
 		cmocka_unit_test(test_who_asks_in_another_version_is_told),
