@@ -215,7 +215,7 @@ static inline void step(void)
 	for (unsigned i = 0; i < SERVERS; i++)
 		while (place.reading[i])
 			place.reading[i] = serve_step(&place.serve[i]);
-	if (place.now_ns % FETCH_TICK_NS == 0)
+	if (place.fetch.world && place.now_ns % FETCH_TICK_NS == 0)
 		fetch_tick(&place.fetch);
 }
 
