@@ -7,6 +7,7 @@
 #define RELIABLY                                                               \
 	"positive_ack { selective = on }\nduplicate_ack {}\n"                  \
 	"rtt_estimation {}\nretransmit {}\n"
+#define WINDOWED  "windowed_cc {}\necn_response {}\n"
 #define DATAGRAMS "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 
 static const struct family families[] = {
@@ -25,9 +26,9 @@ static const struct family families[] = {
 	{ "group", "extends = one_to_many_quorum\n", 2, false },
 	{ "multicast", "extends = multicast\n", 2, false },
 	{ "header_compression",
-	  DATAGRAMS "virtual_circuit {}\nheader_compression {}\n" RELIABLY
-		    "windowed_cc {}\nbic_congestion {}\n"
-		    "reliable_fifo {}\nchecksum {}\n",
+	  DATAGRAMS
+	  "virtual_circuit {}\nheader_compression {}\n" RELIABLY WINDOWED
+	  "bic_congestion {}\nreliable_fifo {}\nchecksum {}\n",
 	  1, false },
 	{ "rtp", "extends = rtp_audio\n", 1, false },
 	{ "one_to_many_format", "extends = one_to_many_paper\n", 1, false },
@@ -36,35 +37,37 @@ static const struct family families[] = {
 	  "transport_driver {}\nvirtual_circuit {}\nfour_tuple {}\n"
 	  "resize {}\nsequenced_segments {}\n"
 	  "go_back_n { window = 8  piggyback = on }\nrtt_estimation {}\n"
-	  "reliable_fifo {}\ncheck_integrity {}\n",
+	  "duplicate_ack {}\nreliable_fifo {}\ncheck_integrity {}\n",
 	  1, false },
 	{ "partial",
-	  DATAGRAMS "virtual_circuit {}\n" RELIABLY
-		    "windowed_cc {}\nvegas_congestion {}\n"
+	  DATAGRAMS "virtual_circuit {}\n" RELIABLY WINDOWED
+		    "vegas_congestion {}\n"
 		    "partial_reliability {}\nsemantic_order { after_2 = on }\n"
 		    "out_of_band {}\nchecksum {}\n",
 	  1, false },
 	{ "compression",
 	  "transport_driver {}\nvirtual_circuit {}\nresize {}\n"
-	  "sequenced_segments {}\n" RELIABLY
-	  "windowed_cc {}\nhighspeed_congestion {}\n"
+	  "sequenced_segments {}\n" RELIABLY WINDOWED
+	  "highspeed_congestion {}\n"
 	  "reliable_fifo {}\ncompression {}\ncheck_integrity {}\n",
 	  1, false },
 	{ "coalesce",
 	  "transport_driver {}\nsequenced_messages {}\n"
 	  "sequenced_segments {}\ncoalesce { delay = 20ms }\n"
-	  "lossy_fifo {}\nxon_xoff { high = 4KiB low = 1KiB }\n",
+	  "lossy_fifo {}\nxon_xoff { high = 1KiB low = 256B }\n",
 	  1, false },
 	{ "tags",
-	  DATAGRAMS RELIABLY
-	  "windowed_cc {}\nscalable_congestion {}\n"
+	  DATAGRAMS RELIABLY WINDOWED
+	  "scalable_congestion {}\n"
+	  "partial_reliability {}\n"
 	  "tag_matching { unexpected = 8 }\n"
 	  "rts_cts { buffer = 16KiB initial = 2KiB ahead = 1KiB }\n",
 	  1, false },
 	{ "paths",
-	  DATAGRAMS "virtual_circuit {}\nparallel_channels {}\n" RELIABLY
-		    "windowed_cc {}\nwestwood_congestion {}\n"
-		    "reliable_fifo {}\nchecksum {}\n",
+	  DATAGRAMS
+	  "virtual_circuit {}\nparallel_channels {}\n" RELIABLY WINDOWED
+	  "westwood_congestion {}\n"
+	  "reliable_fifo {}\nchecksum {}\n",
 	  1, true },
 	{ "rates",
 	  DATAGRAMS
@@ -84,15 +87,27 @@ static const struct family families[] = {
 		    "check_fifo {}\ncheck_holds {}\nchecksum {}\n",
 	  1, false },
 	{ "jitter",
-	  DATAGRAMS "sequenced_messages {}\nfixed_rate_jitter {}\n"
-		    "rate_cc {}\nconstant_rate { rate = 100kbit }\n",
+	  DATAGRAMS "virtual_circuit {}\nsequenced_messages {}\n"
+		    "fixed_rate_jitter {}\n"
+		    "rate_cc {}\nreserved_rate { rate = 100kbit }\n",
 	  1, false },
 	{ "lz4",
 	  "transport_driver {}\nvirtual_circuit {}\nresize {}\n"
-	  "sequenced_segments {}\n" RELIABLY
-	  "windowed_cc {}\nrate_cc {}\nfast_congestion {}\npacing {}\n"
+	  "sequenced_segments {}\n" RELIABLY WINDOWED
+	  "fast_congestion {}\nrate_cc {}\npacing {}\n"
 	  "reliable_fifo {}\ncompression { algorithm = lz4 }\n"
 	  "check_integrity {}\n",
+	  1, false },
+	{ "partial_stream",
+	  "transport_driver {}\nvirtual_circuit {}\nresize {}\n"
+	  "sequenced_segments {}\n" RELIABLY "negative_ack {}\n"
+	  "partial_reliability {}\nwindowed_flow { buffer = 16KiB }\n"
+	  "reliable_fifo {}\nchecksum {}\n",
+	  1, false },
+	{ "partial_fec",
+	  DATAGRAMS "virtual_circuit {}\n" RELIABLY
+		    "forward_error_correction { n = 5 k = 4 flush = 50ms }\n"
+		    "partial_reliability {}\nreliable_fifo {}\nchecksum {}\n",
 	  1, false },
 };
 enum { FAMILIES = sizeof(families) / sizeof(*families) };
