@@ -120,7 +120,7 @@ void live_judge_missing(struct live_judge *one, uint64_t first, uint64_t end)
 {
 	struct judge_facts *facts = &one->facts;
 
-	if (!facts->numbered)
+	if (!facts->numbered || end / LIVE_BITS > LIVE_MOST_ROOM)
 		return;
 	facts->sent = end;
 	facts->counted = true;
@@ -246,6 +246,20 @@ void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 		judge_suspect_held(one->suspects, session);
 }
 
+static void say_lines(const struct live_judge *one, struct progress *progress,
+		      char *text)
+{
+	const char *from = one->peer ? ", from " : "";
+	const char *peer = one->peer ? one->peer : "";
+	char *rest = NULL, *line = strtok_r(text, "\n", &rest);
+
+	for (; line; line = strtok_r(NULL, "\n", &rest))
+		if (progress)
+			progress_say(progress, "%s%s%s", line, from, peer);
+		else
+			fprintf(stderr, "%s%s%s\n", line, from, peer);
+}
+
 static void say(const struct live_judge *one, struct progress *progress)
 {
 	char *text = NULL;
@@ -257,10 +271,8 @@ static void say(const struct live_judge *one, struct progress *progress)
 	if (judge_say(&one->judgement, out) || one->facts.stuck)
 		judge_say_held(one->suspects, out);
 	fclose(out);
-	if (length && progress)
-		progress_say(progress, "%.*s", (int)length - 1, text);
-	else if (length)
-		fputs(text, stderr);
+	if (text)
+		say_lines(one, progress, text);
 	free(text);
 }
 

@@ -40,6 +40,8 @@ struct live_judge {
 	struct nopal_world *world;
 	int64_t patience_ns, began_ns, moved_ns;
 	bool sends; /* this end is the one that sends */
+	const char
+		*peer; /* of whom its lines are, borrowed; NULL: of whoever */
 	struct judge_facts facts;
 	struct judge_suspects *suspects; /* NULL: none were looked for */
 	struct judgement judgement;

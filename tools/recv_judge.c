@@ -19,6 +19,8 @@ void recv_judge_begin(struct incoming *incoming)
 
 	live_judge_begin(&incoming->judge, plan, loop_world(receiver->loop),
 			 &receiver->group->judges, false);
+	if (*incoming->guest.address)
+		incoming->judge.peer = incoming->guest.address;
 	incoming->judge.facts.numbered = !nopal_plan_provides(plan, "fan_out");
 	incoming->chunk_bytes = transfer_chunk_bytes(plan);
 }

@@ -443,6 +443,7 @@ static void judge_line(const char *line)
 		if ((unsigned char)*at < ' ')
 			fail_msg("it says %#x in: %s", *at, line);
 	if (strncmp(line, "error:", strlen("error:")) == 0 ||
+	    strncmp(line, "nopal:", strlen("nopal:")) == 0 ||
 	    strstr(line, "session ended"))
 		if (!strstr(line, "10.0.0."))
 			fail_msg("it does not say of whom: %s", line);

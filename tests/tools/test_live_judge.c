@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_live_judge -- what one end can judge of what it sees itself.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "live_judge.h"
+
+static const struct nopal_plan *plan;
+static struct nopal_world *world;
+static struct live_judge one;
+
+static int setup(void **state)
+{
+	const struct live_judge_options options = { .patience_ns = 1 };
+	struct nopal_problems problems;
+	struct nopal_plan *bulk;
+
+	(void)state;
+	nopal_problems_init(&problems);
+	bulk = nopal_plan_load("bulk", NULL, &problems);
+	nopal_problems_fini(&problems);
+	assert_non_null(bulk);
+	plan = bulk;
+	world = nopal_sim_new(1);
+	live_judge_begin(&one, plan, world, &options, false);
+	one.facts.numbered = true;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	live_judge_fini(&one);
+	nopal_world_free(world);
+	nopal_plan_unref((struct nopal_plan *)(uintptr_t)plan);
+	return 0;
+}
+
+static void test_of_three_messages_one_is_missing(void **state)
+{
+	(void)state;
+	live_judge_came(&one, 0);
+	live_judge_came(&one, 2);
+	live_judge_missing(&one, 0, 3);
+	assert_int_equal(one.facts.sent, 3);
+	assert_int_equal(one.facts.missing.times, 1);
+	assert_int_equal(one.facts.gaps.times, 1);
+}
+
+/* A length that a peer claims costs no time: what cannot be noted is not looked at. */
+static void test_lengths_beyond_all_notes_are_not_judged(void **state)
+{
+	(void)state;
+	live_judge_came(&one, 0);
+	live_judge_missing(&one, 1, UINT64_MAX);
+	assert_false(one.facts.counted);
+	assert_int_equal(one.facts.missing.times, 0);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_of_three_messages_one_is_missing),
+		CASE(test_lengths_beyond_all_notes_are_not_judged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
