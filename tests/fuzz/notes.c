@@ -3,13 +3,15 @@
  * notes -- fuzz target: what peers say of files, and what an earlier run left on disk.
  *
  * Byte 0 of the input chooses: a note, ranges and hashes behind it, the list of a
- * file's blocks, or a part with its state file.
+ * file's blocks, or a part with its state file.  The id of an offer, a hash of the
+ * rest, is made good, so that what is behind gets to see it.
  */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "file_blocks.h"
 #include "file_hash.h"
 #include "input.h"
@@ -82,7 +84,28 @@ static void judge_canon(const struct transfer_note *note, const uint8_t *bytes,
 		abort();
 }
 
-static void read_note(const uint8_t *bytes, size_t length)
+static void repair_offer(uint8_t *bytes, size_t length)
+{
+	enum {
+		ID_AT = 6,
+		SIZE_AT = 14,
+		TIME_AT = 22,
+		NAME_AT = 32,
+		NUMBER = 8
+	};
+	char name[TRANSFER_TEXT_ROOM];
+
+	if (length < NAME_AT || bytes[0] != TRANSFER_OFFER)
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)(length - NAME_AT),
+		 (const char *)bytes + NAME_AT);
+	nopal__put(bytes + ID_AT,
+		   transfer_id(name, nopal__get(bytes + SIZE_AT, NUMBER),
+			       (int64_t)nopal__get(bytes + TIME_AT, NUMBER)),
+		   NUMBER);
+}
+
+static void judge_note(const uint8_t *bytes, size_t length)
 {
 	struct transfer_note note = { .file = 0 };
 
@@ -93,6 +116,20 @@ static void read_note(const uint8_t *bytes, size_t length)
 		judge_reason(note.text);
 	judge_name(note.text);
 	judge_path(note.text);
+}
+
+/* In a copy that is exactly as long, so that a read beyond it is seen. */
+static void read_note(const uint8_t *bytes, size_t length)
+{
+	uint8_t *copy = malloc(length + !length);
+
+	if (!copy)
+		abort();
+	if (length)
+		memcpy(copy, bytes, length);
+	repair_offer(copy, length);
+	judge_note(copy, length);
+	free(copy);
 }
 
 /* A message in two pieces, as it comes off the network. */
@@ -200,6 +237,14 @@ static struct transfer_note offer_of(uint64_t size)
 	return offer;
 }
 
+/* How a part is taken; the lower four bits are of what was left. */
+enum {
+	TAKE_OVERWRITES = 0x10,
+	TAKE_KEEPS = 0x20,
+	TAKE_OWNED = 0x40,
+	TAKE_BLOCKS = 0x80,
+};
+
 /* What an earlier run left, or somebody else. */
 static void leave_files(int folder, const struct transfer_note *offer,
 			uint8_t which, struct input *input)
@@ -227,19 +272,33 @@ static void leave_files(int folder, const struct transfer_note *offer,
 	}
 }
 
+/* Of a file whose blocks are known: what is there is looked at, and begun. */
+static bool start_blocks(struct part *part, struct input *input)
+{
+	struct island block = { .from = input_number(input, 2) };
+	char why[TRANSFER_TEXT_ROOM];
+	uint64_t hash;
+
+	block.end = block.from + input_number(input, 2);
+	part_block_hash(part, &block, &hash);
+	if (part_is_existing(part) && !part_leave_existing(part, why))
+		return false;
+	return part_start_blocks(part, why);
+}
+
 /* Has it started, and is all of it well? */
-static bool write_some(struct part *part, struct input *input)
+static bool write_some(struct part *part, bool by_blocks, struct input *input)
 {
 	static uint8_t bytes[PART_BYTES];
 	struct island ranges[TRANSFER_RANGES_MOST];
 	char why[TRANSFER_TEXT_ROOM];
 	struct iovec piece = { .iov_base = bytes };
-	bool good = true, started = false;
+	bool good = !by_blocks || start_blocks(part, input), started = false;
 
 	for (int i = 0; good && i < WRITES && input_left(input); i++) {
 		uint64_t offset = input_number(input, 2);
 
-		if (offset & 0x8000) {
+		if (offset & 0x8000 && !by_blocks) {
 			good = part_start(part, offset & 0x7fff, why);
 			started = true;
 			continue;
@@ -273,26 +332,44 @@ static void judge_part(const struct part *part, int folder, uint64_t size)
 		abort();
 }
 
-static void take_part(const struct part_folder *folder,
-		      const struct transfer_note *offer, bool keeps,
+/* Whose a part is stands in its state. */
+static void on_owned(void *user, const uint8_t owner[PART_OWNER_BYTES],
+		     uint64_t bytes)
+{
+	const struct part_folder *folder = user;
+
+	(void)owner;
+	(void)bytes;
+	if (faccessat(folder->fd, STATE, F_OK, 0))
+		abort();
+}
+
+static void take_part(struct part_folder *folder,
+		      const struct transfer_note *offer, uint8_t how,
 		      struct input *input)
 {
+	bool keeps = how & TAKE_KEEPS, by_blocks = how & TAKE_BLOCKS;
+	uint8_t owner[PART_OWNER_BYTES] = { how };
 	char why[TRANSFER_TEXT_ROOM];
 	struct part *part = NULL;
 	uint64_t offset = 0, hash;
 
 	if (part_open(folder, offer, &part, why) != TRANSFER_YES)
 		return;
-	while (!part_check(part, &offset, &hash))
+	while (!by_blocks && !part_check(part, &offset, &hash))
 		;
 	if (offset > offer->size)
 		abort();
-	if (write_some(part, input))
+	part_found_bytes(part, owner);
+	if (how & TAKE_OWNED)
+		part_set_owner(part, owner);
+	if (write_some(part, by_blocks, input))
 		judge_part(part, folder->fd, offer->size);
 	part_close(part, keeps);
 	if (!keeps && faccessat(folder->fd, PART, F_OK, 0) == 0 &&
 	    faccessat(folder->fd, NAME, F_OK, 0) != 0)
 		abort(); /* nothing of it is left */
+	part_sweep(folder->fd, on_owned, folder);
 }
 
 static void read_part(struct input *input)
@@ -306,9 +383,9 @@ static void read_part(struct input *input)
 
 	if (folder.fd < 0)
 		folder.fd = make_folder();
-	folder.overwrite = how >> 4 & 1;
+	folder.overwrite = how & TAKE_OVERWRITES;
 	leave_files(folder.fd, &offer, how, input);
-	take_part(&folder, &offer, how >> 5 & 1, input);
+	take_part(&folder, &offer, how, input);
 	unlinkat(folder.fd, NAME, 0);
 	unlinkat(folder.fd, PART, 0);
 	unlinkat(folder.fd, STATE, 0);
