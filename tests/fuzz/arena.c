@@ -7,8 +7,8 @@
 /* Of one execution: enough for every timer of the runtime, and for keep_alive. */
 #define ARENA_LONGEST_NS (400 * NOPAL_SECOND)
 
-/* As whom the NAT shows the opener: no host has that number, and no end that port. */
-enum { NAT_HOST = 9, NAT_PORT = 1100, NAT_PORTS = 4 };
+/* As whom the NAT shows the opener: no end has that port. */
+enum { NAT_PORT = 1100, NAT_PORTS = 4 };
 
 /* ------------------------------------------------------------------- messages */
 
@@ -214,9 +214,15 @@ static struct nopal_address inside_nat(const struct arena *arena,
 		       : *to;
 }
 
+/* The last host; nobody is there but the NAT. */
+static int nat_host(const struct arena *arena)
+{
+	return (int)arena->family->acceptors + 1;
+}
+
 void arena_rebind(struct arena *arena, uint16_t port, bool host)
 {
-	arena->nat = address_of(host ? NAT_HOST : 0,
+	arena->nat = address_of(host ? nat_host(arena) : 0,
 				(uint16_t)(NAT_PORT + port % NAT_PORTS));
 }
 
@@ -432,7 +438,7 @@ static void connect_hosts(struct arena *arena)
 						.down_until_ns = NOPAL_NEVER };
 
 	nopal_sim_host(arena->world);
-	for (unsigned i = 1; i <= arena->family->acceptors; i++)
+	for (int i = 1; i <= nat_host(arena); i++)
 		nopal_sim_connect(arena->world, 0, nopal_sim_host(arena->world),
 				  &down, &down);
 	nopal_sim_tap(arena->world, on_departure, arena);
