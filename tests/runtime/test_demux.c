@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions of the test's own making, whose ids it draws: of them demux.c asks no more
+ * than where their peer is, and their plan. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "demux.h"
+#include "failing.h"
+
+enum {
+	AT_FIRST = 16,	/* room of a table of ids */
+	MOST = 1 << 17, /* sessions of an endpoint */
+	CORES = 64,
+	DRAWS = 8,
+	PORT = 4711,
+	PEER = 99, /* an id of the peer's */
+};
+
+static uint32_t draws[DRAWS];
+static unsigned drawn;
+
+uint64_t __wrap_nopal_random(struct nopal_session *session);
+uint64_t __wrap_nopal_random(struct nopal_session *session)
+{
+	(void)session;
+	assert_true(drawn < DRAWS);
+	return draws[drawn++];
+}
+
+static struct nopal_endpoint endpoint, door;
+static struct nopal_plan plan;
+static struct nopal_layer layer;
+static struct nopal_core cores[CORES];
+static const struct nopal_shard shard = { .index = 2, .count = 4 };
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&endpoint, 0, sizeof(endpoint));
+	memset(&door, 0, sizeof(door));
+	memset(&plan, 0, sizeof(plan));
+	layer.plan = &plan;
+	plan.demux = NOPAL_DEMUX_ID;
+	door.door_of = &endpoint;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(endpoint.by_id.slots);
+	nopal_free(NULL, endpoint.by_opening.slots);
+	return 0;
+}
+
+static struct nopal_address at_port(unsigned port)
+{
+	return (struct nopal_address){ .ip = { 1 }, .port = (uint16_t)port };
+}
+
+/* Its peer is at a port of its own. */
+static struct nopal_core *core_of(unsigned index)
+{
+	struct nopal_core *core = &cores[index];
+
+	memset(core, 0, sizeof(*core));
+	core->endpoint = &endpoint;
+	core->layer = &layer;
+	core->peer = at_port(PORT + index);
+	core->lowest = true;
+	return core;
+}
+
+static int enter_as(struct nopal_core *core, uint32_t id)
+{
+	memset(draws, 0, sizeof(draws));
+	draws[0] = id;
+	drawn = 0;
+	return nopal__demux_enter(core);
+}
+
+static struct nopal_core *entered(unsigned index, uint32_t id)
+{
+	struct nopal_core *core = core_of(index);
+
+	assert_int_equal(enter_as(core, id), 0);
+	assert_int_equal(core->local_id, id);
+	return core;
+}
+
+static struct nopal_core *found(const struct nopal_core *core)
+{
+	return nopal__session_of(&endpoint, &core->peer, core->local_id);
+}
+
+/* ------------------------------------------------------------ sessions by id */
+
+static void test_a_table_of_ids_is_half_full_at_most(void **state)
+{
+	uint32_t room = AT_FIRST;
+
+	(void)state;
+	assert_null(found(core_of(0)));
+	for (unsigned i = 0; i < CORES; i++) {
+		if (i * 2 == room)
+			room *= 2;
+		entered(i, 1 + i * 7);
+		assert_int_equal(endpoint.by_id.room, room);
+		assert_int_equal(endpoint.by_id.used, i + 1);
+	}
+	for (unsigned i = 0; i < CORES; i++)
+		assert_ptr_equal(found(&cores[i]), &cores[i]);
+}
+
+/* Ids whose places are one another's and go round the end of the table, taken away
+ * in every order: those that stay are found, and no others. */
+static void test_a_gap_is_closed_whatever_leaves(void **state)
+{
+	static const uint32_t ids[] = { 0x1e, 0x2e, 0x1f, 0x2f, 0x10, 0x3e };
+	enum { COUNT = sizeof(ids) / sizeof(ids[0]), ORDERS = 720 };
+
+	(void)state;
+	for (unsigned order = 0; order < ORDERS; order++) {
+		unsigned left[COUNT], rest = order;
+
+		for (unsigned i = 0; i < COUNT; i++)
+			left[i] = (unsigned)(entered(i, ids[i]) - cores);
+		for (unsigned count = COUNT; count; count--) {
+			unsigned gone = rest % count;
+
+			rest /= count;
+			nopal__demux_forget(&cores[left[gone]]);
+			assert_null(found(&cores[left[gone]]));
+			left[gone] = left[count - 1];
+			for (unsigned i = 0; i + 1 < count; i++)
+				assert_ptr_equal(found(&cores[left[i]]),
+						 &cores[left[i]]);
+			assert_int_equal(endpoint.by_id.used, count - 1);
+		}
+		assert_int_equal(endpoint.by_id.room, AT_FIRST);
+	}
+	for (unsigned i = 0; i < AT_FIRST; i++)
+		assert_null(endpoint.by_id.slots[i]);
+}
+
+static void test_what_is_not_there_is_forgotten_without_harm(void **state)
+{
+	struct nopal_core *one = entered(0, 5), *above = core_of(1);
+
+	(void)state;
+	above->lowest = false;
+	above->local_id = one->local_id;
+	nopal__demux_forget(above);
+	assert_ptr_equal(found(one), one);
+	nopal__demux_forget(one);
+	nopal__demux_forget(one);
+	assert_int_equal(endpoint.by_id.used, 0);
+}
+
+static void test_an_id_is_drawn_until_it_is_free(void **state)
+{
+	struct nopal_core *core = core_of(1);
+
+	(void)state;
+	entered(0, 5);
+	memcpy(draws, (uint32_t[]){ 0, 5, 0, 6 }, 4 * sizeof(*draws));
+	drawn = 0;
+	assert_int_equal(nopal__demux_enter(core), 0);
+	assert_int_equal(drawn, 4);
+	assert_int_equal(core->local_id, 6);
+	assert_ptr_equal(found(core), core);
+	assert_ptr_equal(found(&cores[0]), &cores[0]);
+}
+
+static void test_a_shard_draws_ids_of_its_own(void **state)
+{
+	struct nopal_core *core = core_of(0);
+
+	(void)state;
+	endpoint.port.shard = &shard;
+	memcpy(draws,
+	       (uint32_t[]){ 0x7fffffff, 0xc0000000, 0x80000000, 0xbfffffff },
+	       4 * sizeof(*draws));
+	drawn = 0;
+	assert_int_equal(nopal__demux_enter(core), 0);
+	assert_int_equal(core->local_id, 0x80000000);
+	assert_int_equal(nopal__demux_enter(core_of(1)), 0);
+	assert_int_equal(cores[1].local_id, 0xbfffffff);
+}
+
+/* An upper layer has an id for traces alone. */
+static void test_an_upper_layer_is_not_found(void **state)
+{
+	struct nopal_core *core = core_of(0);
+
+	(void)state;
+	core->lowest = false;
+	assert_int_equal(enter_as(core, 6), 0);
+	assert_int_equal(core->local_id, 7);
+	assert_null(found(core));
+	assert_int_equal(endpoint.by_id.used, 0);
+}
+
+static void test_an_endpoint_has_most_sessions(void **state)
+{
+	struct nopal_core *core = core_of(0);
+
+	(void)state;
+	endpoint.by_id.room = 2 * MOST;
+	endpoint.by_id.slots = calloc(2 * MOST, sizeof(*endpoint.by_id.slots));
+	endpoint.by_id.used = MOST - 1;
+	assert_int_equal(enter_as(core, 5), 0);
+	assert_int_equal(endpoint.by_id.used, MOST);
+	assert_int_equal(enter_as(core_of(1), 6), -ENOMEM);
+	assert_int_equal(endpoint.by_id.used, MOST);
+	nopal__demux_forget(core);
+	assert_int_equal(enter_as(core_of(1), 6), 0);
+}
+
+static void test_a_table_that_cannot_grow_is_whole(void **state)
+{
+	struct nopal_core *late = core_of(AT_FIRST / 2);
+	int error;
+
+	(void)state;
+	for (unsigned i = 0; i < AT_FIRST / 2; i++)
+		entered(i, 1 + i);
+	failing_from(1, false);
+	error = enter_as(late, 100);
+	assert_int_equal(failing_stop(), 1);
+	assert_int_equal(error, -ENOMEM);
+	assert_int_equal(endpoint.by_id.used, AT_FIRST / 2);
+	for (unsigned i = 0; i < AT_FIRST / 2; i++)
+		assert_ptr_equal(found(&cores[i]), &cores[i]);
+	assert_int_equal(enter_as(late, 100), 0);
+	assert_ptr_equal(found(late), late);
+}
+
+/* From another address, or by a door, it is a path of those alone that may have
+ * many. */
+static void test_another_address_is_for_who_has_many_paths(void **state)
+{
+	struct nopal_core *core = entered(0, 5);
+	struct nopal_address elsewhere = at_port(1);
+
+	(void)state;
+	assert_null(nopal__session_of(&endpoint, &elsewhere, 5));
+	assert_null(nopal__session_of(&door, &core->peer, 5));
+	plan.many_paths = true;
+	assert_ptr_equal(nopal__session_of(&endpoint, &elsewhere, 5), core);
+	assert_ptr_equal(nopal__session_of(&door, &elsewhere, 5), core);
+	assert_null(nopal__session_of(&door, &core->peer, 6));
+}
+
+/* ------------------------------------------------------- sessions by address */
+
+static void test_who_opens_by_address_has_it_alone(void **state)
+{
+	struct nopal_core *core = core_of(0), *second = core_of(1);
+	struct nopal_address elsewhere = at_port(1);
+
+	(void)state;
+	plan.demux = NOPAL_DEMUX_ADDRESS;
+	core->opener = second->opener = true;
+	second->peer = core->peer;
+	assert_int_equal(enter_as(core, 5), 0);
+	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), core);
+	assert_null(nopal__session_at(&endpoint, &elsewhere));
+	assert_int_equal(enter_as(second, 6), -EADDRINUSE);
+	assert_int_equal(endpoint.by_id.used, 1);
+	nopal__demux_forget(core);
+	assert_null(nopal__session_at(&endpoint, &core->peer));
+	assert_int_equal(enter_as(second, 6), 0);
+	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), second);
+}
+
+/* Who opens to us has no address before it is accepted, and takes that of who had
+ * it; the one that had it does not take it away then. */
+static void test_an_accepted_one_takes_its_address(void **state)
+{
+	struct nopal_core *core = core_of(0), *newer = core_of(1);
+
+	(void)state;
+	plan.demux = NOPAL_DEMUX_ADDRESS;
+	newer->peer = core->peer;
+	assert_int_equal(enter_as(core, 5), 0);
+	assert_null(nopal__session_at(&endpoint, &core->peer));
+	assert_int_equal(nopal__demux_accept(core), 0);
+	assert_int_equal(enter_as(newer, 6), 0);
+	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), core);
+	assert_int_equal(nopal__demux_accept(newer), 0);
+	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), newer);
+	nopal__demux_forget(core);
+	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), newer);
+}
+
+static void test_sessions_by_id_have_no_address(void **state)
+{
+	struct nopal_core *core = core_of(0);
+
+	(void)state;
+	core->opener = true;
+	assert_int_equal(enter_as(core, 5), 0);
+	assert_int_equal(nopal__demux_accept(core), 0);
+	assert_null(nopal__session_at(&endpoint, &core->peer));
+	assert_int_equal(endpoint.by_opening.used, 0);
+}
+
+static void test_an_address_without_memory_is_an_error(void **state)
+{
+	struct nopal_core *core = core_of(0);
+	int error;
+
+	(void)state;
+	plan.demux = NOPAL_DEMUX_ADDRESS;
+	failing_from(1, false);
+	error = nopal__demux_accept(core);
+	assert_int_equal(failing_stop(), 1);
+	assert_int_equal(error, -ENOMEM);
+	assert_null(nopal__session_at(&endpoint, &core->peer));
+}
+
+/* -------------------------------------------- sessions by address and peer's id */
+
+static struct nopal_core *known(unsigned index, uint32_t peer_id)
+{
+	struct nopal_core *core = entered(index, 100 + index);
+
+	core->peer = at_port(PORT);
+	core->peer_id = peer_id;
+	core->peer_known = true;
+	nopal__demux_know_peer(core);
+	return core;
+}
+
+static struct nopal_core *with(unsigned port, uint32_t peer_id)
+{
+	struct nopal_address from = at_port(port);
+
+	return nopal__session_with(&endpoint, &from, peer_id);
+}
+
+static void test_a_peer_is_known_by_its_address_and_id(void **state)
+{
+	struct nopal_core *one, *two;
+
+	(void)state;
+	assert_null(with(PORT, PEER));
+	one = known(0, PEER);
+	two = known(1, PEER + 1);
+	assert_ptr_equal(with(PORT, PEER), one);
+	assert_ptr_equal(with(PORT, PEER + 1), two);
+	assert_null(with(PORT, PEER + 2));
+	assert_null(with(PORT + 1, PEER));
+	nopal__demux_know_peer(one);
+	assert_int_equal(endpoint.by_opening.used, 2);
+	nopal__demux_forget(one);
+	assert_null(with(PORT, PEER));
+	assert_ptr_equal(with(PORT, PEER + 1), two);
+	assert_int_equal(endpoint.by_opening.used, 1);
+}
+
+static void test_a_peer_that_moves_is_found_where_it_is(void **state)
+{
+	struct nopal_core *core = known(0, PEER);
+
+	(void)state;
+	core->peer = at_port(PORT + 1);
+	nopal__demux_know_peer(core);
+	assert_ptr_equal(with(PORT + 1, PEER), core);
+	assert_null(with(PORT, PEER));
+	core->peer_id = PEER + 1;
+	nopal__demux_know_peer(core);
+	assert_ptr_equal(with(PORT + 1, PEER + 1), core);
+	assert_int_equal(endpoint.by_opening.used, 1);
+}
+
+/* And who had them before leaves without taking them away. */
+static void test_of_two_with_one_peer_the_newer_is_found(void **state)
+{
+	struct nopal_core *one = known(0, PEER), *two = known(1, PEER);
+
+	(void)state;
+	assert_ptr_equal(with(PORT, PEER), two);
+	assert_int_equal(endpoint.by_opening.used, 1);
+	nopal__demux_forget(one);
+	assert_ptr_equal(with(PORT, PEER), two);
+	nopal__demux_forget(two);
+	assert_null(with(PORT, PEER));
+}
+
+static void test_a_peer_without_memory_is_not_known(void **state)
+{
+	struct nopal_core *core = entered(0, 5);
+
+	(void)state;
+	core->peer_id = PEER;
+	failing_from(1, false);
+	nopal__demux_know_peer(core);
+	assert_int_equal(failing_stop(), 1);
+	assert_int_equal(core->opening_key, 0);
+	assert_null(with(PORT, PEER));
+}
+
+/* Two addresses, or ids, of one hash: what is found is not who was meant. */
+static void test_a_hash_of_another_is_nobody(void **state)
+{
+	struct nopal_core *core = core_of(0);
+	struct nopal_address from = at_port(1);
+
+	(void)state;
+	core->peer_id = PEER;
+	assert_int_equal(nopal_map_put(NULL, &endpoint.by_opening,
+				       nopal__opening_key(&endpoint, &from, 0),
+				       core),
+			 0);
+	assert_int_equal(
+		nopal_map_put(NULL, &endpoint.by_opening,
+			      nopal__opening_key(&endpoint, &from, PEER), core),
+		0);
+	assert_int_equal(
+		nopal_map_put(NULL, &endpoint.by_opening,
+			      nopal__opening_key(&endpoint, &core->peer, 7),
+			      core),
+		0);
+	assert_null(nopal__session_at(&endpoint, &from));
+	assert_null(with(1, PEER));
+	assert_null(with(PORT, 7));
+}
+
+/* --------------------------------------------------------- which are known */
+
+static enum nopal_known knows(uint32_t id, uint32_t peer_id)
+{
+	assert_int_equal(nopal__demux_knows(&door, id, peer_id),
+			 nopal__demux_knows(&endpoint, id, peer_id));
+	return nopal__demux_knows(&endpoint, id, peer_id);
+}
+
+static void test_a_session_is_known_with_its_peer(void **state)
+{
+	struct nopal_core *core = known(0, PEER);
+
+	(void)state;
+	assert_int_equal(knows(100, PEER), NOPAL_KNOWN);
+	assert_int_equal(knows(100, PEER + 1), NOPAL_KNOWN_OTHERWISE);
+	assert_int_equal(knows(101, PEER), NOPAL_UNHEARD_OF);
+	core->life = NOPAL_LIFE_ENDED;
+	assert_int_equal(knows(100, PEER), NOPAL_UNHEARD_OF);
+	core->peer_known = false;
+	assert_int_equal(knows(100, PEER), NOPAL_KNOWN_NOT);
+}
+
+static void test_a_shard_knows_nothing_of_others(void **state)
+{
+	(void)state;
+	endpoint.port.shard = &shard;
+	assert_int_equal(knows(0x7fffffff, PEER), NOPAL_KNOWN_NOT);
+	assert_int_equal(knows(0x80000000, PEER), NOPAL_UNHEARD_OF);
+}
+
+/* -------------------------------------------------------------- which suit */
+
+static void test_all_sessions_are_told_apart_in_one_way(void **state)
+{
+	struct nopal_plan other = { .demux = NOPAL_DEMUX_ADDRESS };
+
+	(void)state;
+	assert_true(nopal__demux_suits(&endpoint, &other));
+	assert_false(nopal__demux_suits(&endpoint, &plan));
+	assert_true(nopal__demux_suits(&endpoint, &other));
+	assert_int_equal(endpoint.demux, NOPAL_DEMUX_ADDRESS);
+}
+
+static void test_a_door_and_a_shard_suit_fewer(void **state)
+{
+	struct nopal_plan other = { .demux = NOPAL_DEMUX_ADDRESS };
+
+	(void)state;
+	assert_false(nopal__demux_suits(&door, &plan));
+	endpoint.port.shard = &shard;
+	assert_false(nopal__demux_suits(&endpoint, &other));
+	assert_true(nopal__demux_suits(&endpoint, &plan));
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_a_table_of_ids_is_half_full_at_most),
+		CASE(test_a_gap_is_closed_whatever_leaves),
+		CASE(test_what_is_not_there_is_forgotten_without_harm),
+		CASE(test_an_id_is_drawn_until_it_is_free),
+		CASE(test_a_shard_draws_ids_of_its_own),
+		CASE(test_an_upper_layer_is_not_found),
+		CASE(test_an_endpoint_has_most_sessions),
+		CASE(test_a_table_that_cannot_grow_is_whole),
+		CASE(test_another_address_is_for_who_has_many_paths),
+		CASE(test_who_opens_by_address_has_it_alone),
+		CASE(test_an_accepted_one_takes_its_address),
+		CASE(test_sessions_by_id_have_no_address),
+		CASE(test_an_address_without_memory_is_an_error),
+		CASE(test_a_peer_is_known_by_its_address_and_id),
+		CASE(test_a_peer_that_moves_is_found_where_it_is),
+		CASE(test_of_two_with_one_peer_the_newer_is_found),
+		CASE(test_a_peer_without_memory_is_not_known),
+		CASE(test_a_hash_of_another_is_nobody),
+		CASE(test_a_session_is_known_with_its_peer),
+		CASE(test_a_shard_knows_nothing_of_others),
+		CASE(test_all_sessions_are_told_apart_in_one_way),
+		CASE(test_a_door_and_a_shard_suit_fewer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
