@@ -108,6 +108,125 @@ static void test_what_fails_is_credited_back(void **state)
 	assert_int_equal(core->awake->bytes_held, before);
 }
 
+static unsigned alive(const struct nopal_core *core)
+{
+	const struct nopal_memory *memory = core->memory;
+	unsigned count = 0;
+
+	for (; memory; memory = memory->next) {
+		if (memory->next)
+			assert_ptr_equal(memory->next->previous, memory);
+		count++;
+	}
+	return count;
+}
+
+/* In each order: the others stay in the list, which the end of a session frees. */
+static void test_memory_is_freed_in_any_order(void **state)
+{
+	static const unsigned orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 },
+					      { 1, 0, 2 }, { 1, 2, 0 },
+					      { 2, 0, 1 }, { 2, 1, 0 } };
+	struct nopal_core *core = nopal__core(rig.opener.session);
+	unsigned before = alive(core);
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		void *memory[3];
+
+		for (unsigned j = 0; j < 3; j++)
+			memory[j] = nopal_alloc(&core->session, 8);
+		for (unsigned j = 0; j < 3; j++) {
+			assert_int_equal(alive(core), before + 3 - j);
+			nopal_free(&core->session, memory[orders[i][j]]);
+		}
+		assert_int_equal(alive(core), before);
+	}
+	nopal_free(&core->session, NULL);
+	assert_non_null(nopal_alloc(&core->session, 8));
+}
+
+/* It is zeroed, and no session knows of it. */
+static void test_memory_without_a_session_is_the_callers(void **state)
+{
+	struct nopal_core *core = nopal__core(rig.opener.session);
+	uint64_t held = core->awake->bytes_held;
+	unsigned before = alive(core);
+	uint8_t *bytes = nopal_alloc(NULL, 100);
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(bytes[i], 0);
+	assert_int_equal(core->awake->bytes_held, held);
+	assert_int_equal(alive(core), before);
+	nopal_free(NULL, bytes);
+	failing_from(1, false);
+	bytes = nopal_alloc(NULL, 100);
+	assert_int_equal(failing_stop(), 1);
+	assert_null(bytes);
+}
+
+static void test_a_pool_grows_by_chunks_of_aligned_objects(void **state)
+{
+	enum { CHUNK = 64, BYTES = 17, ALIGNED = 8, STEP = 16 };
+	struct nopal_pool *pools = NULL;
+	struct nopal_objects ours = { .pool = nopal__pool_of(&pools, BYTES) };
+	struct nopal_handle handle;
+	uint8_t *object[2 * CHUNK];
+
+	(void)state;
+	assert_ptr_equal(nopal__pool_of(&pools, BYTES + 1), ours.pool);
+	assert_ptr_not_equal(nopal__pool_of(&pools, BYTES + STEP), ours.pool);
+	assert_ptr_equal(nopal__pool_of(&pools, BYTES), ours.pool);
+	for (unsigned i = 0; i < 2 * CHUNK; i++) {
+		object[i] = nopal__pool_take(&ours, &handle);
+		assert_int_equal(handle.index, i);
+		assert_int_equal((uintptr_t)object[i] % ALIGNED, 0);
+		memset(object[i], (int)i, BYTES);
+		assert_int_equal(ours.pool->made,
+				 i < CHUNK ? CHUNK : 2 * CHUNK);
+	}
+	for (unsigned i = 0; i < 2 * CHUNK; i++) {
+		assert_int_equal(object[i][0], i);
+		assert_int_equal(object[i][BYTES - 1], i);
+	}
+	handle = (struct nopal_handle){ 2 * CHUNK, 1 };
+	assert_null(nopal__pool_find(&ours, handle));
+	nopal__pools_free(&pools);
+	assert_null(pools);
+}
+
+static void test_no_memory_for_a_pool_is_no_pool(void **state)
+{
+	struct nopal_pool *pools = NULL, *pool;
+
+	(void)state;
+	failing_from(1, false);
+	pool = nopal__pool_of(&pools, 24);
+	assert_int_equal(failing_stop(), 1);
+	assert_null(pool);
+	assert_null(pools);
+}
+
+/* Nor is one of nothing a handle. */
+static void test_a_handle_is_not_of_who_came_after(void **state)
+{
+	struct nopal_pool *pools = NULL;
+	struct nopal_objects ours = { .pool = nopal__pool_of(&pools, 24) };
+	struct nopal_handle was, is, none = { 0 };
+	void *object;
+
+	(void)state;
+	object = nopal__pool_take(&ours, &was);
+	nopal__pool_give(&ours, object);
+	assert_null(nopal__pool_find(&ours, none));
+	assert_ptr_equal(nopal__pool_take(&ours, &is), object);
+	assert_int_equal(is.index, was.index);
+	assert_null(nopal__pool_find(&ours, was));
+	assert_ptr_equal(nopal__pool_find(&ours, is), object);
+	nopal__pools_free(&pools);
+}
+
 /* Whichever of the allocations for a pool fails, there is no object, and the next one
  * to be asked for is there. */
 static void test_a_pool_that_cannot_grow_gives_nothing(void **state)
@@ -223,6 +342,11 @@ int main(void)
 		CASE(test_objects_are_budgeted_too),
 		CASE(test_messages_are_budgeted_with_segments),
 		CASE(test_what_fails_is_credited_back),
+		CASE(test_memory_is_freed_in_any_order),
+		CASE(test_memory_without_a_session_is_the_callers),
+		CASE(test_a_pool_grows_by_chunks_of_aligned_objects),
+		CASE(test_no_memory_for_a_pool_is_no_pool),
+		CASE(test_a_handle_is_not_of_who_came_after),
 		CASE(test_a_pool_that_cannot_grow_gives_nothing),
 		CASE(test_handles_name_only_the_living),
 		CASE(test_sessions_share_a_pool),
