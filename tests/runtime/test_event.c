@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "lab.h"
+#include "records.h"
 
 static void test_handlers_run_in_order(void **state)
 {
@@ -135,6 +136,287 @@ static void test_endless_yielding_breaks_the_session_only(void **state)
 	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
 }
 
+static void test_events_have_names_and_others_have_none(void **state)
+{
+	(void)state;
+	assert_string_equal(nopal_event_name(NOPAL_SEGMENT_LOST),
+			    "SEGMENT_LOST");
+	assert_string_equal(nopal_event_argument(NOPAL_SEGMENT_LOST),
+			    "struct nopal_segment");
+	assert_non_null(nopal_event_name(NOPAL_EVENT_COUNT - 1));
+	assert_non_null(nopal_event_doc(NOPAL_EVENT_COUNT - 1));
+	assert_non_null(nopal_event_argument(NOPAL_EVENT_COUNT - 1));
+	assert_null(nopal_event_name(NOPAL_EVENT_COUNT));
+	assert_null(nopal_event_doc(NOPAL_EVENT_COUNT));
+	assert_null(nopal_event_argument(NOPAL_EVENT_COUNT));
+}
+
+/* The lab's TIMEOUT has one LOST within it, and one after it. */
+static void test_raises_are_counted(void **state)
+{
+	const struct nopal_counters *counters =
+		nopal_session_counters(rig.opener.session);
+	struct nopal_counters before = *counters;
+
+	(void)state;
+	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
+	assert_int_equal(counters->raises, before.raises + 3);
+	assert_int_equal(counters->segments_timeout,
+			 before.segments_timeout + 1);
+	assert_int_equal(counters->segments_lost, before.segments_lost + 2);
+}
+
+static void test_raises_are_recorded_with_subject_and_depth(void **state)
+{
+	const struct record *timeout, *lost;
+
+	(void)state;
+	records_start(rig.world);
+	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
+	nopal__note(nopal__core(rig.opener.session), 7, 8, 9);
+	records_stop(rig.world);
+	timeout = record_of(NOPAL_TRACED_RAISE, NOPAL_SEGMENT_TIMEOUT);
+	lost = record_of(NOPAL_TRACED_RAISE, NOPAL_SEGMENT_LOST);
+	assert_int_equal(record_count, 4);
+	assert_int_equal(timeout->a, segment->number);
+	assert_int_equal(timeout->b, 0);
+	assert_int_equal(timeout->session,
+			 nopal_session_id(rig.opener.session));
+	assert_int_equal(lost->b, 1);
+	assert_int_equal(records[2].b, 0);
+	assert_int_equal(record_of(NOPAL_TRACED_NOTE, 7)->a, 8);
+	assert_int_equal(record_of(NOPAL_TRACED_NOTE, 7)->b, 9);
+}
+
+/* A segment has what it sent of them, a message its fate, and nothing is pinned. */
+static void test_a_raise_keeps_its_subject_as_long_as_it_lasts(void **state)
+{
+	uint32_t pins = segment->pins;
+
+	(void)state;
+	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
+	assert_int_equal(segment->pins, pins);
+	assert_int_equal(nopal__core(rig.opener.session)->depth, 0);
+}
+
+static enum nopal_verdict lab_frees(struct nopal_session *session,
+				    const struct nopal_part *part,
+				    struct nopal_segment *subject)
+{
+	nopal_release(session, part, subject, NOPAL_DEALLOCATE);
+	assert_ptr_equal(nopal_segment_find(session, subject->handle), subject);
+	return NOPAL_CONTINUE;
+}
+
+static void test_who_is_freed_within_a_raise_goes_after_it(void **state)
+{
+	const struct nopal_binding last = NOPAL_ON(SEGMENT_LOST, lab_frees);
+	struct nopal_handle handle = segment->handle;
+
+	(void)state;
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
+		   &last);
+	nopal_raise_SEGMENT_LOST(rig.opener.session, segment);
+	assert_null(nopal_segment_find(rig.opener.session, handle));
+}
+
+static bool lab_stops;
+
+static enum nopal_verdict lab_filters(struct nopal_session *session,
+				      const struct nopal_part *part,
+				      struct nopal_segment *subject)
+{
+	(void)session;
+	(void)part;
+	(void)subject;
+	return lab_stops ? NOPAL_STOP : NOPAL_CONTINUE;
+}
+
+/* Data of the peer's go on by themselves, unless a filter stops them. */
+static void test_what_no_filter_stops_goes_on(void **state)
+{
+	const struct nopal_binding filter =
+		NOPAL_ON(SEGMENT_FROM_NET, lab_filters);
+	const struct nopal_counters *counters;
+
+	(void)state;
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 1);
+	assert_int_equal(rig_count(&rig.acceptor, NOPAL_SEGMENT_VERIFIED), 1);
+	nopal_bind(rig.acceptor.session, rig_part(rig.acceptor.session, "lab"),
+		   &filter);
+	counters = nopal_session_counters(rig.acceptor.session);
+	for (unsigned i = 0; i < 3; i++) {
+		lab_stops = i < 2;
+		rig_send(&rig, "y");
+		rig_run(&rig, NOPAL_SECOND);
+		assert_int_equal(counters->segments_stopped, i < 2 ? i + 1 : 2);
+		assert_int_equal(rig.acceptor.delivered, i < 2 ? 1 : 2);
+	}
+}
+
+static void test_an_ended_session_raises_nothing(void **state)
+{
+	struct nopal_session *session = rig.opener.session;
+	struct nopal_core *core = nopal__core(session);
+	bool outermost = nopal__turn_begin(rig.world);
+	uint64_t raises;
+
+	(void)state;
+	nopal__touch(core);
+	nopal_session_abort(session, "test");
+	raises = core->awake->counters.raises;
+	nopal_raise_SEGMENT_LOST(session, segment);
+	assert_string_equal(seen, "");
+	assert_int_equal(core->awake->counters.raises, raises);
+	nopal__turn_end(rig.world, outermost);
+}
+
+/* ------------------------------------------------------- queued and delayed */
+
+static unsigned lab_bursts;
+
+/* Queues a LOST and an ABANDONED, so often. */
+static enum nopal_verdict lab_bursts_out(struct nopal_session *session,
+					 const struct nopal_part *part,
+					 struct nopal_segment *subject)
+{
+	(void)part;
+	for (unsigned i = 0; i < lab_bursts; i++) {
+		nopal_queue_SEGMENT_LOST(session, subject);
+		nopal_queue_SEGMENT_ABANDONED(session, subject);
+	}
+	return NOPAL_STOP;
+}
+
+/* Its ring has turned when it grows. */
+static void test_a_queue_that_grows_keeps_its_order(void **state)
+{
+	static const struct nopal_binding first =
+		NOPAL_ON(SEGMENT_TIMEOUT, lab_bursts_out);
+	const struct nopal_part *lab_part = rig_part(rig.opener.session, "lab");
+
+	(void)state;
+	nopal_bind(rig.opener.session, lab_part, &first);
+	for (lab_bursts = 1; lab_bursts <= 6; lab_bursts++) {
+		memset(seen, 0, sizeof(seen));
+		nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
+		assert_int_equal(strlen(seen), 6 + 4 * lab_bursts);
+		assert_memory_equal(seen, "(ab)ab", 6);
+		for (unsigned i = 0; i < lab_bursts; i++)
+			assert_memory_equal(seen + 6 + 4 * i, "abxy", 4);
+	}
+}
+
+static struct nopal_awake *over_budget(void)
+{
+	struct nopal_awake *awake = rig_awake(rig.opener.session);
+
+	nopal_session_set_budget(
+		rig.opener.session,
+		&(struct nopal_budget){ .bytes = awake->bytes_held + 1 });
+	return awake;
+}
+
+static void test_no_room_for_a_queued_raise_ends_the_session(void **state)
+{
+	struct nopal_awake *awake = over_budget();
+
+	(void)state;
+	for (unsigned i = awake->queue.room + 1; i; i--)
+		nopal_queue_SEGMENT_LOST(rig.opener.session, segment);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
+	assert_string_equal(seen, "");
+}
+
+static void test_no_room_for_a_delayed_raise_has_no_token(void **state)
+{
+	struct nopal_awake *awake = over_budget();
+
+	(void)state;
+	for (unsigned i = awake->delayed.room; i; i--)
+		assert_true(nopal_delay_SEGMENT_LOST(rig.opener.session,
+						     segment, 1) > 0);
+	assert_int_equal(
+		nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 1), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
+}
+
+/* Outside any raise, it waits for the end of the turn. */
+static void test_a_raise_queued_from_outside_comes_in_its_turn(void **state)
+{
+	(void)state;
+	nopal_queue_SEGMENT_LOST(rig.opener.session, segment);
+	assert_string_equal(seen, "");
+	nopal__turn_end(rig.world, nopal__turn_begin(rig.world));
+	assert_string_equal(seen, "ab");
+}
+
+/* The first, one between, the last; and one that was never given out. */
+static void test_a_cancelled_raise_leaves_the_others(void **state)
+{
+	static const char *const left[] = { "xyab", "abab", "abxy", "abxyab" };
+
+	(void)state;
+	for (unsigned gone = 0; gone < 4; gone++) {
+		struct nopal_session *session = rig.opener.session;
+		nopal_token token[] = {
+			nopal_delay_SEGMENT_LOST(session, segment, 10),
+			nopal_delay_SEGMENT_ABANDONED(session, segment, 20),
+			nopal_delay_SEGMENT_LOST(session, segment, 30),
+			0,
+		};
+
+		for (unsigned i = 0; i < 3; i++)
+			assert_true(token[i] > 0);
+		memset(seen, 0, sizeof(seen));
+		nopal_cancel(session, token[gone]);
+		nopal_cancel(session, token[gone]);
+		rig_run(&rig, NOPAL_SECOND);
+		assert_string_equal(seen, left[gone]);
+	}
+}
+
+/* ------------------------------------------------------------ events of its own */
+
+static bool custom_stops;
+
+static enum nopal_verdict lab_on_custom(struct nopal_session *session,
+					const struct nopal_part *part,
+					void *subject)
+{
+	(void)part;
+	letter(*(char *)subject);
+	assert_int_equal(nopal__core(session)->depth, 1);
+	if (!custom_stops)
+		nopal_queue_SEGMENT_LOST(session, segment);
+	return custom_stops ? NOPAL_STOP : NOPAL_CONTINUE;
+}
+
+static void test_a_custom_event_is_raised_as_others_are(void **state)
+{
+	struct nopal_session *session = rig.opener.session;
+	const struct nopal_part *part = rig_part(session, "lab");
+	int event = nopal_event_create(session, "MOON_ROSE");
+	uint64_t raises = nopal_session_counters(session)->raises;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		nopal_bind_custom(session, part, event, lab_on_custom, NULL);
+	custom_stops = false;
+	nopal_raise_custom(session, event, "m");
+	assert_string_equal(seen, "mmabab");
+	assert_int_equal(nopal_session_counters(session)->raises, raises + 3);
+	custom_stops = true;
+	nopal_raise_custom(session, event, "n");
+	assert_string_equal(seen, "mmababn");
+	assert_int_equal(nopal__core(session)->depth, 0);
+	assert_null(nopal__core(session)->running);
+}
+
 int main(void)
 {
 #define CASE(name)                                                             \
@@ -149,6 +431,19 @@ int main(void)
 		CASE(test_endless_nesting_breaks_the_session_only),
 		CASE(test_a_handler_that_yields_lets_queued_ones_run),
 		CASE(test_endless_yielding_breaks_the_session_only),
+		CASE(test_events_have_names_and_others_have_none),
+		CASE(test_raises_are_counted),
+		CASE(test_raises_are_recorded_with_subject_and_depth),
+		CASE(test_a_raise_keeps_its_subject_as_long_as_it_lasts),
+		CASE(test_who_is_freed_within_a_raise_goes_after_it),
+		CASE(test_what_no_filter_stops_goes_on),
+		CASE(test_an_ended_session_raises_nothing),
+		CASE(test_a_queue_that_grows_keeps_its_order),
+		CASE(test_no_room_for_a_queued_raise_ends_the_session),
+		CASE(test_no_room_for_a_delayed_raise_has_no_token),
+		CASE(test_a_raise_queued_from_outside_comes_in_its_turn),
+		CASE(test_a_cancelled_raise_leaves_the_others),
+		CASE(test_a_custom_event_is_raised_as_others_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,7 +168,7 @@ static void test_memory_without_a_session_is_the_callers(void **state)
 
 static void test_a_pool_grows_by_chunks_of_aligned_objects(void **state)
 {
-	enum { CHUNK = 64, BYTES = 17, ALIGNED = 8, STEP = 16 };
+	enum { CHUNK = 64, BYTES = 25, ALIGNED = 8, STEP = 16 };
 	struct nopal_pool *pools = NULL;
 	struct nopal_objects ours = { .pool = nopal__pool_of(&pools, BYTES) };
 	struct nopal_handle handle;
@@ -176,6 +176,7 @@ static void test_a_pool_grows_by_chunks_of_aligned_objects(void **state)
 
 	(void)state;
 	assert_ptr_equal(nopal__pool_of(&pools, BYTES + 1), ours.pool);
+	assert_ptr_not_equal(nopal__pool_of(&pools, BYTES - 1), ours.pool);
 	assert_ptr_not_equal(nopal__pool_of(&pools, BYTES + STEP), ours.pool);
 	assert_ptr_equal(nopal__pool_of(&pools, BYTES), ours.pool);
 	for (unsigned i = 0; i < 2 * CHUNK; i++) {
