@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* What a segment is when it is made, how its departures are numbered, and control. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "failing.h"
+#include "kept.h"
+#include "records.h"
+
+enum { RING_AT_FIRST = 64 };
+
+static const char KEPT[] = "transport_driver {}\nfixed_size {}\nm_keeper {}\n";
+static const char UNTRACKED[] = "transport_driver {}\nfixed_size {}\n";
+static const char ACKED[] =
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	"positive_ack {}\nretransmit {}\n";
+static const char CODED[] =
+	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+	"forward_error_correction {}\nm_keeper {}\n";
+
+/* What was there before is not to be seen. */
+static void test_a_segment_is_made_of_nothing_old(void **state)
+{
+	struct nopal_segment *one;
+	struct nopal_core *core;
+	uint32_t slots, number;
+	void *was;
+
+	(void)state;
+	kept_open(KEPT);
+	core = nopal__core(session);
+	slots = core->layer->plan->slot_count;
+	was = one = nopal__segment_make(core, NOPAL_KIND_DATA);
+	number = one->number;
+	memset(one, 0xff, offsetof(struct nopal_segment, body));
+	memset(one->attribute, 0xff, slots * sizeof(uint64_t));
+	one->message = (void *)&rig;
+	nopal__segment_free(core, one);
+	one = nopal__segment_make(core, NOPAL_KIND_ABORT);
+	assert_ptr_equal(one, was);
+	assert_int_equal(one->number, number + 1);
+	assert_int_equal(one->kind, NOPAL_KIND_ABORT);
+	assert_int_equal(one->departed_ns, -1);
+	assert_int_equal(one->created_ns, session->now_ns);
+	assert_null(one->message);
+	assert_int_equal(one->above.generation, 0);
+	assert_int_equal(one->pins + one->departures + one->fate, 0);
+	for (int barrier = 0; barrier < 3; barrier++)
+		assert_int_equal(one->waiting[barrier], 0);
+	assert_false(one->done || one->wanted || one->last || one->below ||
+		     one->incoming || one->urgent);
+	for (uint32_t i = 0; i < slots; i++)
+		assert_int_equal(one->attribute[i], 0);
+	nopal__segment_free(core, one);
+}
+
+static void test_objects_end_at_the_budget(void **state)
+{
+	struct nopal_segment *segment;
+	struct nopal_awake *awake;
+
+	(void)state;
+	kept_open(KEPT);
+	awake = rig_awake(session);
+	rig_send(&rig, "x");
+	awake->budget.objects = awake->segments.alive + awake->messages.alive;
+	assert_null(nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA));
+	awake->budget.objects++;
+	segment = nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA);
+	assert_non_null(segment);
+	nopal__segment_free(nopal__core(session), segment);
+}
+
+static void test_a_message_waits_for_each_segment_it_rides_in(void **state)
+{
+	struct nopal_message *first, *second;
+	struct nopal_core *core;
+
+	(void)state;
+	kept_open(KEPT);
+	core = nopal__core(session);
+	rig_send(&rig, "x");
+	first = rig_segment(session, 2)->message;
+	assert_int_equal(first->segments_open, 1);
+	second = nopal__message_make(core, 1);
+	nopal_segment_also(session, rig_segment(session, 2), second);
+	assert_int_equal(second->segments_open, 1);
+	assert_ptr_equal(first->also, second);
+	assert_null(second->also);
+	first->also = NULL;
+	second->segments_open = 0;
+	nopal__message_free(core, second);
+}
+
+/* ----------------------------------------------------------------- departures */
+
+static void test_untracked_departures_are_numbered_alone(void **state)
+{
+	(void)state;
+	kept_open(UNTRACKED);
+	for (uint64_t i = 0; i < 3; i++) {
+		assert_int_equal(nopal_next_packet_number(session), i);
+		assert_int_equal(nopal_oldest_departure(session), i);
+		rig_send(&rig, "x");
+	}
+	assert_int_equal(nopal_session_counters(session)->departures, 3);
+	assert_int_equal(nopal_session_counters(session)->resends, 0);
+	assert_int_equal(rig_awake(session)->departures.room, 0);
+}
+
+static void send_many(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(rig_send(&rig, "x"), 0);
+}
+
+/* The ring grows by what is open, and those that are settled out of turn are passed
+ * over when the oldest is. */
+static void test_departures_are_found_while_there_is_room(void **state)
+{
+	enum { MANY = 3 * RING_AT_FIRST };
+	uint64_t first, next;
+
+	(void)state;
+	kept_open(ACKED);
+	rig_change(&rig, "delay 10ms loss 100%");
+	first = nopal_next_packet_number(session);
+	send_many(RING_AT_FIRST);
+	assert_int_equal(rig_awake(session)->departures.room, RING_AT_FIRST);
+	send_many(MANY - RING_AT_FIRST);
+	next = nopal_next_packet_number(session);
+	assert_int_equal(next - first, MANY);
+	assert_int_equal(rig_awake(session)->departures.room,
+			 4 * RING_AT_FIRST);
+	for (uint64_t i = first; i < next; i++) {
+		struct nopal_departure *one = nopal_departure_find(session, i);
+
+		assert_true(one->open);
+		assert_int_equal(nopal_segment_find(session, one->segment)
+					 ->packet_number,
+				 i);
+	}
+	assert_null(nopal_departure_find(session, next));
+	nopal_departure_settle(session, first + 1);
+	nopal_departure_settle(session, first + 2);
+	nopal_departure_settle(session, next);
+	assert_int_equal(nopal_oldest_departure(session), first);
+	nopal_departure_settle(session, first);
+	assert_int_equal(nopal_oldest_departure(session), first + 3);
+	nopal_departure_settle(session, first);
+	assert_int_equal(nopal_oldest_departure(session), first + 3);
+	assert_false(nopal_departure_find(session, first)->open);
+	assert_true(nopal_departure_find(session, first + 3)->open);
+	send_many(RING_AT_FIRST);
+	assert_non_null(nopal_departure_find(session, first));
+	send_many(1);
+	assert_null(nopal_departure_find(session, first));
+	assert_non_null(nopal_departure_find(session, first + 1));
+}
+
+static void test_no_room_for_departures_ends_the_session(void **state)
+{
+	struct nopal_awake *awake;
+
+	(void)state;
+	kept_open(ACKED);
+	rig_change(&rig, "delay 10ms loss 100%");
+	send_many(RING_AT_FIRST);
+	awake = rig_awake(session);
+	awake->budget.bytes = awake->bytes_held + 100;
+	rig_send(&rig, "x");
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
+}
+
+/* -------------------------------------------------------------------- control */
+
+static void test_control_buffers_are_used_again(void **state)
+{
+	struct nopal_buffer *one, *two;
+
+	(void)state;
+	kept_open(KEPT);
+	one = nopal_body_buffer(session, NOPAL_SPARE_BYTES);
+	two = nopal_body_buffer(session, 1);
+	assert_true(one != two);
+	assert_int_equal(one->capacity, NOPAL_SPARE_BYTES);
+	assert_int_equal(two->capacity, NOPAL_SPARE_BYTES);
+	assert_int_equal(one->references, 1);
+	nopal_buffer_unref(one);
+	assert_ptr_equal(nopal_body_buffer(session, 1), one);
+	assert_int_equal(one->references, 1);
+	nopal_buffer_unref(one);
+	nopal_buffer_unref(two);
+	assert_ptr_equal(nopal_body_buffer(session, 9), two);
+	assert_ptr_equal(nopal_body_buffer(session, 9), one);
+	nopal_buffer_unref(one);
+	nopal_buffer_unref(two);
+	one = nopal_body_buffer(session, NOPAL_SPARE_BYTES + 1);
+	assert_int_equal(one->capacity, NOPAL_SPARE_BYTES + 1);
+	nopal_buffer_unref(one);
+	assert_ptr_equal(nopal__core(session)->endpoint->spare, two);
+}
+
+static void test_no_memory_for_control_is_no_segment(void **state)
+{
+	struct nopal_segment *segment;
+	struct nopal_buffer *buffer;
+	uint8_t *bytes;
+
+	(void)state;
+	kept_open(ACKED);
+	failing_from(1, true);
+	buffer = nopal_body_buffer(session, 1);
+	segment = nopal_control_new(session, rig_part(session, "positive_ack"),
+				    0, 8, &bytes);
+	assert_int_equal(failing_stop(), 2);
+	assert_null(buffer);
+	assert_null(segment);
+	rig_awake(session)->budget.objects = 0;
+	segment = nopal_control_new(session, rig_part(session, "positive_ack"),
+				    0, 8, &bytes);
+	assert_null(segment);
+	assert_non_null(nopal__core(session)->endpoint->spare);
+}
+
+static void test_control_leaves_at_once_and_is_counted(void **state)
+{
+	const struct nopal_part *part;
+	struct nopal_segment *segment;
+	const struct record *departed;
+	uint64_t sent, arrived;
+	uint8_t *bytes;
+	uint32_t number;
+
+	(void)state;
+	rig_add(&m_keeper);
+	rig_begin(&rig, ACKED);
+	session = rig.opener.session;
+	part = rig_part(session, "positive_ack");
+	sent = rig_awake(session)->counters.control_out;
+	arrived = nopal_session_counters(rig.acceptor.session)->datagrams_in;
+	records_start(rig.world);
+	segment = nopal_control_new(session, part, 0, 8, &bytes);
+	number = segment->number;
+	assert_int_equal(segment->kind, part->kind[0]);
+	assert_int_equal(segment->body.length, 8);
+	assert_ptr_equal(segment->body.bytes, bytes);
+	assert_int_equal(segment->waiting[NOPAL_FINISH], 0);
+	assert_false(segment->wanted);
+	memset(bytes, 0, 8);
+	nopal_control_send(session, segment, 5);
+	departed = record_of(NOPAL_TRACED_DEPART, part->kind[0]);
+	assert_int_equal(departed->a, number);
+	assert_int_equal(record_of(NOPAL_TRACED_FREE, 0)->a, number);
+	records_stop(rig.world);
+	assert_int_equal(rig_awake(session)->counters.control_out, sent + 1);
+	assert_int_equal(rig_awake(session)->segments.alive, 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(
+		nopal_session_counters(rig.acceptor.session)->datagrams_in,
+		arrived + 1);
+}
+
+/* Redundancy passes the gates as data do. */
+static void test_what_is_carried_waits_as_data_do(void **state)
+{
+	const struct nopal_part *part;
+	struct nopal_segment *segment;
+	uint8_t *bytes;
+
+	(void)state;
+	kept_open(CODED);
+	part = rig_part(session, "forward_error_correction");
+	segment = nopal_control_new(session, part, 0, 8, &bytes);
+	assert_int_equal(
+		nopal__core(session)->layer->plan->kinds[segment->kind].class,
+		NOPAL_KIND_CARRIED);
+	assert_true(segment->wanted);
+	nopal__segment_free(nopal__core(session), segment);
+}
+
+/* -------------------------------------------------------------------- records */
+
+static void test_a_segment_leaves_its_story(void **state)
+{
+	const struct record *held, *departed, *released, *freed;
+	uint32_t bit;
+
+	(void)state;
+	kept_open(KEPT);
+	bit = rig_part(session, "m_keeper")->hold[NOPAL_FINISH];
+	records_start(rig.world);
+	rig_send(&rig, "x");
+	held = record_of(NOPAL_TRACED_HOLD, NOPAL_FINISH);
+	departed = record_of(NOPAL_TRACED_DEPART, NOPAL_KIND_DATA);
+	assert_int_equal(held->a, 2);
+	assert_int_equal(held->b, bit);
+	assert_int_equal(departed->a, 2);
+	assert_int_equal(departed->b, 0);
+	assert_null(record_of(NOPAL_TRACED_HOLD, NOPAL_DEALLOCATE));
+	settle(2, NOPAL_ARRIVED);
+	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_FINISH);
+	freed = record_of(NOPAL_TRACED_FREE, 0);
+	assert_int_equal(released->a, 2);
+	assert_int_equal(released->b, 0);
+	assert_int_equal(released->part, rig_part(session, "m_keeper")->index);
+	assert_int_equal(freed->a, 2);
+	records_stop(rig.world);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_teardown(name, kept_teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_a_segment_is_made_of_nothing_old),
+		CASE(test_objects_end_at_the_budget),
+		CASE(test_a_message_waits_for_each_segment_it_rides_in),
+		CASE(test_untracked_departures_are_numbered_alone),
+		CASE(test_departures_are_found_while_there_is_room),
+		CASE(test_no_room_for_departures_ends_the_session),
+		CASE(test_control_buffers_are_used_again),
+		CASE(test_no_memory_for_control_is_no_segment),
+		CASE(test_control_leaves_at_once_and_is_counted),
+		CASE(test_what_is_carried_waits_as_data_do),
+		CASE(test_a_segment_leaves_its_story),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
