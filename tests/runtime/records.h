@@ -8,7 +8,7 @@
  *     records_stop(rig.world);
  *     assert_non_null(record_of(NOPAL_TRACED_DEPART, NOPAL_KIND_DATA));
  *
- * Include it after cmocka.h.
+ * Sessions are there before it starts.  Include it after cmocka.h.
  */
 #ifndef NOPAL_TESTS_RECORDS_H
 #define NOPAL_TESTS_RECORDS_H

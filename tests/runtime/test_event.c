@@ -82,6 +82,7 @@ static void test_endless_nesting_breaks_the_session_only(void **state)
 	(void)state;
 	nopal_raise_SEGMENT_RESEND(rig.opener.session, segment);
 	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RESEND), 32);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
 }
@@ -295,9 +296,12 @@ static void test_a_queue_that_grows_keeps_its_order(void **state)
 	static const struct nopal_binding first =
 		NOPAL_ON(SEGMENT_TIMEOUT, lab_bursts_out);
 	const struct nopal_part *lab_part = rig_part(rig.opener.session, "lab");
+	struct nopal_awake *awake = rig_awake(rig.opener.session);
+	uint64_t held, was = awake->queue.room;
 
 	(void)state;
 	nopal_bind(rig.opener.session, lab_part, &first);
+	held = awake->bytes_held;
 	for (lab_bursts = 1; lab_bursts <= 6; lab_bursts++) {
 		memset(seen, 0, sizeof(seen));
 		nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
@@ -306,6 +310,10 @@ static void test_a_queue_that_grows_keeps_its_order(void **state)
 		for (unsigned i = 0; i < lab_bursts; i++)
 			assert_memory_equal(seen + 6 + 4 * i, "abxy", 4);
 	}
+	assert_true(awake->queue.room > was);
+	assert_int_equal(awake->bytes_held - held,
+			 (awake->queue.room - was) *
+				 sizeof(*awake->queue.entries));
 }
 
 static struct nopal_awake *over_budget(void)
@@ -343,6 +351,30 @@ static void test_no_room_for_a_delayed_raise_has_no_token(void **state)
 		nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 1), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
+}
+
+/* Segments, messages and what has no handle, at once and later. */
+static void test_every_kind_of_subject_waits(void **state)
+{
+	struct nopal_session *session = rig.opener.session;
+	struct nopal_message *message;
+	uint32_t before = rig_count(&rig.opener, NOPAL_MSG_CONSUMED);
+
+	(void)state;
+	message = nopal__message_make(nopal__core(session), 0);
+	nopal_queue_MSG_CONSUMED(session, message);
+	nopal_queue_PATH_NARROWED(session, session);
+	nopal_delay_MSG_CONSUMED(session, message, 5);
+	nopal_delay_PATH_NARROWED(session, session, 5);
+	rig_run(&rig, NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_CONSUMED),
+			 before + 2);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_PATH_NARROWED), 2);
+	nopal_queue_MSG_CONSUMED(session, message);
+	nopal__message_free(nopal__core(session), message);
+	rig_run(&rig, NOPAL_MILLISECOND);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_CONSUMED),
+			 before + 2);
 }
 
 /* Outside any raise, it waits for the end of the turn. */
@@ -441,6 +473,7 @@ int main(void)
 		CASE(test_a_queue_that_grows_keeps_its_order),
 		CASE(test_no_room_for_a_queued_raise_ends_the_session),
 		CASE(test_no_room_for_a_delayed_raise_has_no_token),
+		CASE(test_every_kind_of_subject_waits),
 		CASE(test_a_raise_queued_from_outside_comes_in_its_turn),
 		CASE(test_a_cancelled_raise_leaves_the_others),
 		CASE(test_a_custom_event_is_raised_as_others_are),
