@@ -112,6 +112,7 @@ static void test_a_handler_that_yields_lets_queued_ones_run(void **state)
 		   &last);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	assert_string_equal(seen, "(ab)<abab>");
+	assert_int_equal(nopal__core(rig.opener.session)->depth, 0);
 }
 
 static enum nopal_verdict yields_for_ever(struct nopal_session *session,
@@ -135,6 +136,57 @@ static void test_endless_yielding_breaks_the_session_only(void **state)
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
+}
+
+static enum nopal_verdict yields_again(struct nopal_session *session,
+				       const struct nopal_part *part,
+				       struct nopal_segment *subject)
+{
+	(void)part;
+	nopal_queue_SEGMENT_RECEIVED(session, subject);
+	nopal_yield(session);
+	return NOPAL_CONTINUE;
+}
+
+/* The same, where it is a yield that goes beyond. */
+static void test_yielding_has_the_limit_of_raising(void **state)
+{
+	const struct nopal_binding last =
+		NOPAL_ON(SEGMENT_RECEIVED, yields_again);
+
+	(void)state;
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
+		   &last);
+	nopal_queue_SEGMENT_RECEIVED(rig.opener.session, segment);
+	assert_false(nopal_yield(rig.opener.session));
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
+	assert_non_null(strstr(rig.opener.end_text, "yield"));
+	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_RECEIVED), 16);
+}
+
+static enum nopal_verdict queues_for_ever(struct nopal_session *session,
+					  const struct nopal_part *part,
+					  struct nopal_segment *subject)
+{
+	(void)part;
+	nopal_queue_SEGMENT_RECEIVED(session, subject);
+	return NOPAL_CONTINUE;
+}
+
+static void test_a_storm_of_queued_raises_breaks_the_session_only(void **state)
+{
+	const struct nopal_binding last =
+		NOPAL_ON(SEGMENT_RECEIVED, queues_for_ever);
+	uint64_t raises = nopal_session_counters(rig.opener.session)->raises;
+
+	(void)state;
+	nopal_bind(rig.opener.session, rig_part(rig.opener.session, "lab"),
+		   &last);
+	nopal_raise_SEGMENT_RECEIVED(rig.opener.session, segment);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.opener.end, NOPAL_RUNTIME_LIMIT);
+	assert_in_range(rig.opener.counters.raises - raises, 1000001, 1000003);
 }
 
 static void test_events_have_names_and_others_have_none(void **state)
@@ -277,13 +329,14 @@ static void test_an_ended_session_raises_nothing(void **state)
 
 static unsigned lab_bursts;
 
-/* Queues a LOST and an ABANDONED, so often. */
+/* Queues two LOST and an ABANDONED, so often. */
 static enum nopal_verdict lab_bursts_out(struct nopal_session *session,
 					 const struct nopal_part *part,
 					 struct nopal_segment *subject)
 {
 	(void)part;
 	for (unsigned i = 0; i < lab_bursts; i++) {
+		nopal_queue_SEGMENT_LOST(session, subject);
 		nopal_queue_SEGMENT_LOST(session, subject);
 		nopal_queue_SEGMENT_ABANDONED(session, subject);
 	}
@@ -305,10 +358,10 @@ static void test_a_queue_that_grows_keeps_its_order(void **state)
 	for (lab_bursts = 1; lab_bursts <= 6; lab_bursts++) {
 		memset(seen, 0, sizeof(seen));
 		nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
-		assert_int_equal(strlen(seen), 6 + 4 * lab_bursts);
+		assert_int_equal(strlen(seen), 6 + 6 * lab_bursts);
 		assert_memory_equal(seen, "(ab)ab", 6);
 		for (unsigned i = 0; i < lab_bursts; i++)
-			assert_memory_equal(seen + 6 + 4 * i, "abxy", 4);
+			assert_memory_equal(seen + 6 + 6 * i, "ababxy", 6);
 	}
 	assert_true(awake->queue.room > was);
 	assert_int_equal(awake->bytes_held - held,
@@ -463,6 +516,8 @@ int main(void)
 		CASE(test_endless_nesting_breaks_the_session_only),
 		CASE(test_a_handler_that_yields_lets_queued_ones_run),
 		CASE(test_endless_yielding_breaks_the_session_only),
+		CASE(test_yielding_has_the_limit_of_raising),
+		CASE(test_a_storm_of_queued_raises_breaks_the_session_only),
 		CASE(test_events_have_names_and_others_have_none),
 		CASE(test_raises_are_counted),
 		CASE(test_raises_are_recorded_with_subject_and_depth),
