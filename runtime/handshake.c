@@ -109,7 +109,10 @@ static void reply_send(struct nopal_endpoint *endpoint,
 			       REPLY_HEAD + REPLY_CHECK_BYTES + length);
 }
 
-/* A reply never reaches the size of its request. */
+/* A reply never reaches the size of its request; that of the shortest is a head and
+ * more. */
+_Static_assert(OPENING_HEAD > REPLY_HEAD + REPLY_CHECK_BYTES + 1,
+	       "a reply to an opening has room for its type");
 static struct nopal_writer reply_body(const struct nopal_request *request,
 				      uint8_t *bytes)
 {
@@ -139,8 +142,6 @@ static void refuse(struct nopal_endpoint *endpoint,
 	char *theirs, *diff;
 
 	endpoint->port.counters.refused++;
-	if (request->datagram_bytes <= REPLY_HEAD + REPLY_CHECK_BYTES + 1)
-		return;
 	theirs = nopal__peer_text(&request->body);
 	/* data of a stranger do not say what composition they are of */
 	diff = theirs && *theirs ? nopal__nearest_diff(endpoint, theirs, &name)
