@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <string.h>
+
+#include "failing.h"
 #include "fakes.h"
 #include "records.h"
 #include "rig.h"
@@ -74,11 +77,74 @@ static void test_pieces_rise_as_one_body(void **state)
 	assert_int_equal(rig_awake(rig.acceptor.session)->segments.alive, 0);
 }
 
+/* Whichever allocation fails as they arrive: nothing is left of them. */
+static void test_pieces_without_memory_are_a_loss(void **state)
+{
+	uint64_t nth = 1, failed;
+
+	(void)state;
+	rig_add(&m_path);
+	do {
+		uint32_t ended;
+
+		rig_begin(&rig, CUTS);
+		nopal_path_limit_set(&below(&rig.opener)->session, 0);
+		below(&rig.acceptor);
+		assert_int_equal(rig_send_bytes(&rig, 1400), 0);
+		failing_from(nth++, false);
+		rig_run(&rig, 20 * NOPAL_MILLISECOND);
+		failed = failing_stop();
+		ended = rig.acceptor.ended;
+		assert_true(failed || rig.acceptor.delivered == 2);
+		if (!ended) {
+			assert_int_equal(
+				rig_awake(rig.acceptor.session)->segments.alive,
+				0);
+			assert_int_equal(
+				below(&rig.acceptor)->awake->segments.alive, 0);
+		}
+		if (failed)
+			rig_close(&rig);
+	} while (failed);
+	assert_true(nth > 2);
+}
+
+static uint64_t number_seen;
+
+static enum nopal_verdict sees(struct nopal_session *session,
+			       const struct nopal_part *part,
+			       struct nopal_segment *segment)
+{
+	(void)session, (void)part;
+	number_seen = segment->packet_number;
+	return NOPAL_CONTINUE;
+}
+
+/* Above, where nobody numbers packets. */
+static void test_the_number_of_a_packet_stays_below(void **state)
+{
+	static const struct nopal_binding look =
+		NOPAL_ON(SEGMENT_FROM_NET, sees);
+	struct nopal_session *upper;
+
+	(void)state;
+	rig_begin(&rig, RISES);
+	upper = rig.acceptor.session;
+	assert_int_equal(
+		nopal_bind(upper, rig_part(upper, "fixed_size"), &look), 0);
+	rig_send(&rig, "x");
+	rig_send(&rig, "y");
+	number_seen = 99;
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, 3);
+	assert_int_equal(number_seen, 0);
+}
+
 static void test_what_rises_is_counted_and_recorded(void **state)
 {
 	const struct record *delivered;
 	struct nopal_core *lower;
-	uint32_t numbered;
+	uint32_t numbered, count = 0;
 
 	(void)state;
 	rig_begin(&rig, RISES);
@@ -91,6 +157,10 @@ static void test_what_rises_is_counted_and_recorded(void **state)
 	delivered = record_of(NOPAL_TRACED_DELIVER, 0);
 	assert_int_equal(delivered->session, lower->local_id);
 	assert_int_equal(delivered->b, 7);
+	for (unsigned i = 0; i < record_count; i++)
+		count += records[i].what == NOPAL_TRACED_DELIVER &&
+			 records[i].number == 0;
+	assert_int_equal(count, 2); /* below, and above */
 	assert_int_equal(rig_awake(rig.acceptor.session)->numbered,
 			 numbered + 2); /* a segment and its message */
 }
@@ -140,11 +210,12 @@ static void test_no_room_below_ends_who_relies_on_it(void **state)
 {
 	(void)state;
 	rig_begin(&rig, RELIES);
-	below(&rig.opener)->awake->budget.objects = 1;
+	below(&rig.opener)->awake->budget.objects = 0;
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
+	assert_non_null(strstr(rig.opener.end_text, "in the layer below"));
 }
 
 static void test_no_room_below_is_a_missing_message(void **state)
@@ -224,6 +295,8 @@ int main(void)
 #define CASE(name) cmocka_unit_test_teardown(name, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_pieces_rise_as_one_body),
+		CASE(test_pieces_without_memory_are_a_loss),
+		CASE(test_the_number_of_a_packet_stays_below),
 		CASE(test_what_rises_is_counted_and_recorded),
 		CASE(test_no_room_above_ends_who_relies_on_it),
 		CASE(test_no_room_above_is_a_loss_among_others),
