@@ -247,6 +247,8 @@ static void test_a_closed_door_has_no_paths(void **state)
 	assert_int_equal(from(door, PORT + 1), 3);
 	pass(1);
 	nopal__paths_forget(core, door);
+	assert_null(core->awake->paths->path[1].endpoint);
+	assert_null(core->awake->paths->path[3].endpoint);
 	assert_int_equal(nopal_session_paths(session), 2);
 	assert_true(nopal_path_is_open(session, 2));
 	assert_int_equal(here(PORT + 2), NOPAL_PATH_NONE);
