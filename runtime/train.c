@@ -178,20 +178,18 @@ void nopal__train_end_long(struct nopal_endpoint *endpoint, bool fragments)
 	endpoint->train_fragments = fragments;
 }
 
-/* A datagram of no session: a train of its own. */
+/* A datagram of no session: a train of its own, or none where the kernel is busy with
+ * another. */
 void nopal__endpoint_answer(struct nopal_endpoint *endpoint,
 			    const struct nopal_address *to,
 			    const uint8_t *bytes, uint32_t length)
 {
-	uint8_t *room;
-
 	if (endpoint->train_count)
 		nopal__endpoint_flush(endpoint);
-	endpoint->train_of = NULL;
-	room = train_room(endpoint, NULL, to, length);
-	if (!room)
+	if (endpoint->train_count)
 		return;
-	memcpy(room, bytes, length);
+	endpoint->train_of = NULL;
+	memcpy(train_room(endpoint, NULL, to, length), bytes, length);
 	train_add(endpoint, length);
 	nopal__endpoint_flush(endpoint);
 	endpoint->port.counters.replies++;

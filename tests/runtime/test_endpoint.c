@@ -9,11 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "fake_world.h"
 #include "rig.h"
 
 enum {
-	TRAINS = 4096,
-	HEAD = 1 + NOPAL_ID_BYTES, /* of a data datagram of PLAIN */
 	MANY = 300,
 	CRC = 4, /* trailer of SEALED */
 };
@@ -22,92 +21,13 @@ static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
 static const char SEALED[] =
 	"transport_driver {}\nfixed_size {}\nchecksum {}\n";
 
-/* --------------------------------------------------------------- the world */
-
-struct noted {
-	uint16_t port; /* of the peer */
-	uint32_t length, stride, datagrams;
-	uint8_t first; /* byte of the first body */
-};
-
-static struct {
-	struct nopal_world world; /* first */
-	uint64_t draw;
-	enum nopal_transmitted answer;
-	unsigned takes; /* trains that it takes before it gives `answer` */
-	unsigned trains;
-	struct noted train[TRAINS];
-} fake;
-
-static int64_t fake_clock(struct nopal_world *world)
-{
-	return world->now_ns;
-}
-
-static uint64_t fake_random(struct nopal_world *world)
-{
-	(void)world;
-	fake.draw = fake.draw * UINT64_C(6364136223846793005) + 1;
-	return fake.draw >> 32;
-}
-
-static int fake_port_open(struct nopal_world *world,
-			  struct nopal_endpoint *endpoint,
-			  struct nopal_problems *problems)
-{
-	(void)world, (void)endpoint, (void)problems;
-	return 0;
-}
-
-static void fake_port_close(struct nopal_world *world,
-			    struct nopal_endpoint *endpoint)
-{
-	(void)world, (void)endpoint;
-}
-
-static enum nopal_transmitted fake_transmit(struct nopal_world *world,
-					    struct nopal_endpoint *endpoint,
-					    const struct nopal_train *train)
-{
-	(void)world, (void)endpoint;
-	if (fake.takes == 0 && fake.answer != NOPAL_TRANSMITTED)
-		return fake.answer;
-	if (fake.takes)
-		fake.takes--;
-	assert_true(fake.trains < TRAINS);
-	fake.train[fake.trains++] = (struct noted){
-		train->to->port,
-		train->length,
-		train->stride,
-		(train->length + train->stride - 1) / train->stride,
-		train->bytes[train->length > HEAD ? HEAD : 0],
-	};
-	return NOPAL_TRANSMITTED;
-}
-
-static void fake_wake_at(struct nopal_world *world, int64_t time_ns)
-{
-	(void)world, (void)time_ns;
-}
-
-static const struct nopal_world_ops ops = {
-	.name = "fake",
-	.clock = fake_clock,
-	.random = fake_random,
-	.port_open = fake_port_open,
-	.port_close = fake_port_close,
-	.transmit = fake_transmit,
-	.wake_at = fake_wake_at,
-};
-
 static struct nopal_plan *plan;
 static struct nopal_endpoint *endpoint;
 
 static int setup(void **state)
 {
 	(void)state;
-	memset(&fake, 0, sizeof(fake));
-	nopal__world_init(&fake.world, &ops);
+	fake_begin();
 	plan = rig_plan(PLAIN);
 	endpoint = nopal_endpoint_open(&fake.world,
 				       &(struct nopal_address){ 0 }, NULL);
