@@ -97,6 +97,37 @@ static void test_a_message_waits_for_each_segment_it_rides_in(void **state)
 	nopal__message_free(core, second);
 }
 
+static void test_a_piece_is_some_of_its_message(void **state)
+{
+	struct nopal_message *message;
+	struct nopal_segment *piece;
+	struct nopal_buffer *buffer;
+	struct nopal_awake *awake;
+
+	(void)state;
+	kept_open(KEPT);
+	awake = rig_awake(session);
+	rig_send(&rig, "abcdef");
+	message = rig_segment(session, 2)->message;
+	message->urgent = true;
+	message->attribute[1] = 5;
+	buffer = message->one.buffer;
+	piece = nopal_segment_cut(session, message, 2, 3);
+	assert_int_equal(piece->body.length, 3);
+	assert_memory_equal(piece->body.bytes, "cde", 3);
+	assert_ptr_equal(piece->message, message);
+	assert_true(piece->urgent);
+	assert_int_equal(piece->attribute[1], 5);
+	assert_int_equal(message->segments_open, 2);
+	assert_int_equal(buffer->references, 3);
+	awake->budget.objects = 0;
+	assert_null(nopal_segment_cut(session, message, 2, 3));
+	assert_int_equal(buffer->references, 3);
+	assert_int_equal(message->segments_open, 2);
+	message->segments_open--;
+	nopal__segment_free(nopal__core(session), piece);
+}
+
 /* ----------------------------------------------------------------- departures */
 
 static void test_untracked_departures_are_numbered_alone(void **state)
@@ -124,12 +155,14 @@ static void send_many(unsigned count)
 static void test_departures_are_found_while_there_is_room(void **state)
 {
 	enum { MANY = 3 * RING_AT_FIRST };
-	uint64_t first, next;
+	uint64_t first, next, held;
 
 	(void)state;
 	kept_open(ACKED);
 	rig_change(&rig, "delay 10ms loss 100%");
 	first = nopal_next_packet_number(session);
+	held = rig_awake(session)->bytes_held;
+	assert_true(nopal__core(session)->layer->tracks);
 	send_many(RING_AT_FIRST);
 	assert_int_equal(rig_awake(session)->departures.room, RING_AT_FIRST);
 	send_many(MANY - RING_AT_FIRST);
@@ -137,6 +170,9 @@ static void test_departures_are_found_while_there_is_room(void **state)
 	assert_int_equal(next - first, MANY);
 	assert_int_equal(rig_awake(session)->departures.room,
 			 4 * RING_AT_FIRST);
+	assert_in_range(rig_awake(session)->bytes_held - held,
+			3 * RING_AT_FIRST * sizeof(struct nopal_departure),
+			6 * RING_AT_FIRST * sizeof(struct nopal_departure));
 	for (uint64_t i = first; i < next; i++) {
 		struct nopal_departure *one = nopal_departure_find(session, i);
 
@@ -172,10 +208,12 @@ static void test_no_room_for_departures_ends_the_session(void **state)
 	rig_change(&rig, "delay 10ms loss 100%");
 	send_many(RING_AT_FIRST);
 	awake = rig_awake(session);
-	awake->budget.bytes = awake->bytes_held + 100;
+	awake->budget.bytes = awake->bytes_held +
+			      RING_AT_FIRST * sizeof(struct nopal_departure);
 	rig_send(&rig, "x");
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
+	assert_non_null(strstr(rig.opener.end_text, "note a departure"));
 }
 
 /* -------------------------------------------------------------------- control */
@@ -257,6 +295,7 @@ static void test_control_leaves_at_once_and_is_counted(void **state)
 	nopal_control_send(session, segment, 5);
 	departed = record_of(NOPAL_TRACED_DEPART, part->kind[0]);
 	assert_int_equal(departed->a, number);
+	assert_int_equal(departed->b, 0);
 	assert_int_equal(record_of(NOPAL_TRACED_FREE, 0)->a, number);
 	records_stop(rig.world);
 	assert_int_equal(rig_awake(session)->counters.control_out, sent + 1);
@@ -314,6 +353,96 @@ static void test_a_segment_leaves_its_story(void **state)
 	records_stop(rig.world);
 }
 
+/* What was refused, asked for too late, or is not there any more. */
+static void test_mistakes_are_counted_and_noted(void **state)
+{
+	const struct nopal_handle gone = { 5, 7 };
+	const struct nopal_part *part;
+	const struct record *misused;
+	struct nopal_segment *segment;
+	struct nopal_awake *awake;
+	uint64_t misuses;
+
+	(void)state;
+	kept_open(KEPT);
+	awake = rig_awake(session);
+	part = rig_part(session, "m_keeper");
+	rig_send(&rig, "x");
+	segment = rig_segment(session, 2);
+	segment->pins++;
+	settle(2, NOPAL_ARRIVED);
+	records_start(rig.world);
+	misuses = awake->counters.misuses;
+	nopal_release(session, part, segment, NOPAL_FINISH);
+	misused = record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_MISUSE);
+	assert_int_equal(misused->a, 2);
+	assert_int_equal(misused->b, part->hold[NOPAL_FINISH]);
+	assert_int_equal(misused->part, part->index);
+	assert_int_equal(awake->counters.misuses, misuses + 1);
+	awake->counters.misuses = 0;
+	assert_false(nopal_segment_resend(session, part, segment));
+	nopal__depart(nopal__core(session), segment);
+	assert_int_equal(
+		record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->a, 2);
+	assert_int_equal(awake->counters.refused_sends, 2);
+	awake->counters.refused_sends = 0;
+	assert_null(nopal_segment_find(session, gone));
+	assert_int_equal(record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_STALE)->a, 5);
+	assert_int_equal(record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_STALE)->b, 7);
+	assert_int_equal(awake->counters.stale_handles, 1);
+	records_stop(rig.world);
+	segment->pins--;
+	nopal__segment_settle(nopal__core(session), segment);
+}
+
+FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
+     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
+static const char GATED[] =
+	"transport_driver {}\nfixed_size {}\nm_gate {}\nm_keeper {}\n";
+
+static void test_a_gate_holds_again_what_has_left(void **state)
+{
+	const struct nopal_part *part;
+	struct nopal_segment *segment;
+
+	(void)state;
+	rig_add(&m_gate);
+	kept_open(GATED);
+	part = rig_part(session, "m_gate");
+	rig_send(&rig, "x");
+	segment = rig_segment(session, 2);
+	records_start(rig.world);
+	nopal_release(session, part, segment, NOPAL_SEND);
+	records_stop(rig.world);
+	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_SEND)->a, 2);
+	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_SEND)->b,
+			 part->hold[NOPAL_SEND]);
+	assert_int_equal(segment->waiting[NOPAL_SEND], part->hold[NOPAL_SEND]);
+	settle(2, NOPAL_ARRIVED);
+}
+
+static void test_control_says_nothing_old(void **state)
+{
+	struct nopal_segment *segment;
+	struct nopal_core *core;
+	uint8_t *bytes;
+	void *was;
+
+	(void)state;
+	kept_open(ACKED);
+	core = nopal__core(session);
+	was = segment = nopal__segment_make(core, NOPAL_KIND_DATA);
+	memset(segment->attribute, 0xff,
+	       core->layer->plan->slot_count * sizeof(uint64_t));
+	nopal__segment_free(core, segment);
+	segment = nopal_control_new(session, rig_part(session, "positive_ack"),
+				    0, 8, &bytes);
+	assert_ptr_equal(segment, was);
+	for (uint32_t i = 0; i < core->layer->plan->slot_count; i++)
+		assert_int_equal(segment->attribute[i], 0);
+	nopal__segment_free(core, segment);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_teardown(name, kept_teardown)
@@ -321,6 +450,7 @@ int main(void)
 		CASE(test_a_segment_is_made_of_nothing_old),
 		CASE(test_objects_end_at_the_budget),
 		CASE(test_a_message_waits_for_each_segment_it_rides_in),
+		CASE(test_a_piece_is_some_of_its_message),
 		CASE(test_untracked_departures_are_numbered_alone),
 		CASE(test_departures_are_found_while_there_is_room),
 		CASE(test_no_room_for_departures_ends_the_session),
@@ -329,6 +459,9 @@ int main(void)
 		CASE(test_control_leaves_at_once_and_is_counted),
 		CASE(test_what_is_carried_waits_as_data_do),
 		CASE(test_a_segment_leaves_its_story),
+		CASE(test_mistakes_are_counted_and_noted),
+		CASE(test_a_gate_holds_again_what_has_left),
+		CASE(test_control_says_nothing_old),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
