@@ -32,6 +32,7 @@
 	/* wrong where there is too much of it */                              \
 	DEED(RAISED, "raised %llu events")                                     \
 	DEED(WOKEN, "was woken by its timers %llu times")                      \
+	DEED(SPUN, "did nothing %llu times but to be woken again at once")     \
 	DEED(NESTED, "raised %llu events deep within each other")              \
 	DEED(RESENT, "asked for %llu resends")                                 \
 	DEED(CONTROL, "sent %llu control segments")                            \

@@ -498,14 +498,35 @@ static void ended_message(struct nopal_watch *watch,
 		deed(watch, run, NOPAL_DEED_STOPPED, 1);
 }
 
+/* Has it a timer that is to expire without any time between? */
+static bool wants_at_once(const struct nopal_watched_run *run)
+{
+	const struct nopal_core *core = run->core;
+	const struct nopal_timer *declared = run->part->microprotocol->timers;
+
+	for (uint32_t i = 0; declared && declared[i].name; i++)
+		if (core->awake->timers[run->part->first_timer + i]
+			    .deadline_ns <= core->session.now_ns)
+			return true;
+	return false;
+}
+
+static void ended_timer(struct nopal_watch *watch,
+			const struct nopal_watched_run *run)
+{
+	bool acted = watch->acts != run->acts;
+
+	watch->expiries[run->part->index]++;
+	deed(watch, run, NOPAL_DEED_WOKEN, 1);
+	deed(watch, run, NOPAL_DEED_SPUN, !acted && wants_at_once(run));
+	watch->idle[run->part->index] += !acted && own_state(run) == run->state;
+}
+
 void nopal__watch_ended(struct nopal_watch *watch,
 			const struct nopal_watched_run *run, bool stopped)
 {
 	if (run->event == NOPAL_NO_EVENT) {
-		watch->expiries[run->part->index]++;
-		deed(watch, run, NOPAL_DEED_WOKEN, 1);
-		watch->idle[run->part->index] += watch->acts == run->acts &&
-						 own_state(run) == run->state;
+		ended_timer(watch, run);
 	} else if (run->message) {
 		ended_message(watch, run, stopped);
 	} else if (stopped && carries_user_data(run) &&

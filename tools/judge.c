@@ -17,6 +17,7 @@ enum {
 	STORM_PER_SECOND = 500, /* keep-alives, probes and clocked reports */
 	STEPS_RATIO = 8,    /* instants of virtual time for each departure */
 	EXPIRIES_RATIO = 2, /* and of timers */
+	SPINS_FREE = 100,
 	WAKES_FREE = 1000,
 	WAKES_PER_SECOND = 1000,
 };
@@ -223,6 +224,12 @@ static bool wakes_too_often(const struct judge_facts *facts)
 	       facts->expiries > free + EXPIRIES_RATIO * sent;
 }
 
+/* A count without time: a busy machine gives whoever spins few turns a second. */
+static bool spins(const struct judge_facts *facts)
+{
+	return facts->spins > SPINS_FREE + facts->data + facts->control;
+}
+
 bool judge_storms(const struct judge_facts *facts)
 {
 	return facts->control > control_most(facts) || wakes_too_often(facts);
@@ -244,6 +251,12 @@ static void judge_rules(const struct judge_facts *facts,
 		judgement->against = JUDGE_HOARD;
 		broken(one, "%llu segments were done and never freed",
 		       (unsigned long long)facts->hoarded);
+	} else if (spins(facts)) {
+		judgement->against = JUDGE_WAKES;
+		broken(one,
+		       "timers expired %llu times only to be started again "
+		       "for now",
+		       (unsigned long long)facts->spins);
 	} else if (wakes_too_often(facts)) {
 		judgement->against = JUDGE_WAKES;
 		broken(one, "it took %llu wake-ups to send %llu datagrams",

@@ -75,6 +75,7 @@ struct judge_facts {
 	int64_t open_ns;	/* how long they were open */
 	uint64_t steps;		/* of virtual time; 0: not known */
 	uint64_t expiries;	/* of timers; 0: not known */
+	uint64_t spins;	   /* of these, for nothing but the next one, at once */
 	uint64_t hoarded;  /* segments that were done, and one kept for ever */
 	uint64_t stranded; /* messages that arrived, and were never delivered */
 };

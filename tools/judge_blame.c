@@ -175,7 +175,7 @@ static const int of_bytes[] = { NOPAL_DEED_REPLACED, BY_GIVER, BY_END };
 static const int of_giver[] = { BY_GIVER, BY_END };
 static const int of_storm[] = { NOPAL_DEED_CONTROL, NOPAL_DEED_RESENT,
 				NOPAL_DEED_RAISED, BY_END };
-static const int of_wakes[] = { NOPAL_DEED_WOKEN, BY_END };
+static const int of_wakes[] = { NOPAL_DEED_SPUN, NOPAL_DEED_WOKEN, BY_END };
 static const int of_memory[] = { NOPAL_DEED_MEMORY, BY_END };
 static const int of_hoard[] = { BY_HOLD + NOPAL_DEALLOCATE, BY_END };
 static const int of_limit[] = { NOPAL_DEED_NESTED, BY_END };

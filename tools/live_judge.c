@@ -276,13 +276,14 @@ static void say(const struct live_judge *one, struct progress *progress)
 	free(text);
 }
 
-/* Of all timers, where that was watched; else 0. */
-static uint64_t wake_ups(const struct judge_suspects *suspects)
+/* Of all together, where that was watched; else 0. */
+static uint64_t deeds(const struct judge_suspects *suspects,
+		      enum nopal_deed which)
 {
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < suspects->count; i++)
-		count += suspects->one[i].deed[NOPAL_DEED_WOKEN];
+		count += suspects->one[i].deed[which];
 	return count;
 }
 
@@ -292,7 +293,8 @@ bool live_judge_is_broken(struct live_judge *one, struct progress *progress)
 		return false;
 	if (suspects_of(one)) {
 		judge_suspect_deeds(one->suspects, one->world);
-		one->facts.expiries = wake_ups(one->suspects);
+		one->facts.expiries = deeds(one->suspects, NOPAL_DEED_WOKEN);
+		one->facts.spins = deeds(one->suspects, NOPAL_DEED_SPUN);
 	}
 	judge(one->plan, &one->facts, &one->judgement);
 	if (one->suspects) {

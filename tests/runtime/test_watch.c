@@ -40,11 +40,32 @@ static enum nopal_verdict suspect_on_from_net(struct nopal_session *session,
 	return says;
 }
 
+/* Its timer expires four times, and each next time so much later. */
+static int64_t again_ns;
+static int expiries;
+
+static void suspect_expired(struct nopal_session *session,
+			    const struct nopal_part *part)
+{
+	if (++expiries < 4)
+		nopal_timer_start(session, part, 0, session->now_ns + again_ns);
+}
+
+static void start_timer(struct nopal_session *session,
+			const struct nopal_part *part,
+			struct nopal_segment *segment)
+{
+	(void)segment;
+	nopal_timer_start(session, part, 0, session->now_ns + 1);
+}
+
 FAKE(m_suspect,
      .holds = FAKE_HOLDS({ "nothing", NOPAL_SEND, NOPAL_DATA, true }),
      .attributes = FAKE_ATTRIBUTES({ .name = "segment_number",
 				     .access = NOPAL_READ }),
      .shared = FAKE_SHARED({ "segment_window", NOPAL_READ }),
+     .timers = (const struct nopal_timer[]){ { "again", suspect_expired },
+					     { 0 } },
      .bindings = FAKE_BINDINGS(
 	     NOPAL_ON(SEGMENT_TO_NET, suspect_on_to_net, .before = "driver"),
 	     NOPAL_ON(SEGMENT_FROM_NET, suspect_on_from_net)));
@@ -202,6 +223,26 @@ test_watch_of_what_is_stopped_for_good_names_who_did_it(void **state)
 	assert_int_equal(rig.acceptor.delivered, 0);
 }
 
+static void test_watch_of_a_timer_for_now_names_who_spins(void **state)
+{
+	(void)state;
+	does = start_timer;
+	expiries = 0;
+	again_ns = 0;
+	assert_int_equal(deeds(NOPAL_DEED_WOKEN), 4);
+	assert_int_equal(of_suspect[NOPAL_DEED_SPUN], 3);
+}
+
+static void test_watch_of_a_timer_for_later_calls_it_no_spinning(void **state)
+{
+	(void)state;
+	does = start_timer;
+	expiries = 0;
+	again_ns = 1;
+	assert_int_equal(deeds(NOPAL_DEED_WOKEN), 4);
+	assert_int_equal(of_suspect[NOPAL_DEED_SPUN], 0);
+}
+
 static void test_watch_changes_no_run(void **state)
 {
 	static const char config[] = "extends = \"bulk\"\n";
@@ -237,6 +278,8 @@ int main(void)
 		TEST(test_watch_of_two_releases_names_who_did_it),
 		TEST(test_watch_of_an_undeclared_raise_names_who_raised),
 		TEST(test_watch_of_what_is_stopped_for_good_names_who_did_it),
+		TEST(test_watch_of_a_timer_for_now_names_who_spins),
+		TEST(test_watch_of_a_timer_for_later_calls_it_no_spinning),
 		TEST(test_watch_changes_no_run),
 	};
 #undef TEST

@@ -165,6 +165,20 @@ static void test_judge_of_the_rules_counts(void **state)
 	is_blamed("clumsy");
 }
 
+/* On a busy machine it gets few turns, and the run takes long. */
+static void test_judge_of_spinning_asks_for_no_time(void **state)
+{
+	(void)state;
+	facts.open_ns = 3600 * NOPAL_SECOND;
+	facts.spins = facts.data + facts.control;
+	assert_int_equal(verdict(JUDGE_RULES), JUDGE_HELD);
+	facts.spins += 1000;
+	assert_int_equal(verdict(JUDGE_RULES), JUDGE_BROKEN);
+	suspect("busy")->deed[NOPAL_DEED_WOKEN] = 5000;
+	suspect("spinner")->deed[NOPAL_DEED_SPUN] = 1000;
+	is_blamed("spinner");
+}
+
 /* Gates let go last, and who waits for an ack waits for the peer. */
 static void test_judge_of_what_stands_still_blames_who_keeps_it(void **state)
 {
@@ -262,6 +276,7 @@ int main(void)
 		TEST(test_judge_of_a_duplicate_asks_who_forgot_the_session),
 		TEST(test_judge_of_a_lie_waits_for_both_ends),
 		TEST(test_judge_of_the_rules_counts),
+		TEST(test_judge_of_spinning_asks_for_no_time),
 		TEST(test_judge_of_what_stands_still_blames_who_keeps_it),
 		TEST(test_judge_of_what_arrived_blames_who_keeps_it_there),
 		TEST(test_judge_of_a_bad_end_blames_deeds_alone),
