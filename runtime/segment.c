@@ -426,7 +426,8 @@ void nopal_segment_abandon(struct nopal_session *session,
 	segment->wanted = false;
 	segment->last = true;
 	if (segment->fate == NOPAL_UNKNOWN || segment->fate == NOPAL_MISSING)
-		segment->fate = NOPAL_EXPIRED; /* lost before, it would go again */
+		segment->fate =
+			NOPAL_EXPIRED; /* lost before, it would go again */
 	segment->pins++;
 	nopal_raise_SEGMENT_ABANDONED(session, segment);
 	segment->pins--;
