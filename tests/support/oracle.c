@@ -13,11 +13,13 @@ enum {
 	STEPS_MOST = 1000000, /* without any progress */
 	BUSY = 100,	      /* departures in the second half of them */
 };
-/* Without progress, until sessions are closed where no handshake says when; and until
- * the run counts as stuck. */
+/* Without progress, until sessions are closed where no handshake says when; until
+ * timeouts are so long that nobody waits for them; and until the run counts as
+ * stuck. */
 #define QUIET_NS    (35 * NOPAL_SECOND)
 #define PATIENCE_NS (200 * NOPAL_SECOND) /* where fates are not known */
 #define LOOK_NS	    (5 * NOPAL_SECOND)
+#define SLOW_NS	    (50000 * NOPAL_SECOND)
 #define STILL_NS    (100000000 * NOPAL_SECOND)
 #define AFTER_NS    (100 * NOPAL_SECOND) /* what is left runs out */
 
@@ -346,7 +348,9 @@ static void settle(struct oracle *oracle)
 	}
 	oracle->tired = steps > STEPS_MOST;
 	oracle->busy =
-		oracle->tired && oracle_departures(oracle) > departures + BUSY;
+		oracle->tired &&
+		(oracle_departures(oracle) > departures + BUSY ||
+		 nopal_world_now(oracle->world) > oracle->moved_ns + SLOW_NS);
 }
 
 /* Nothing of a session outlives it; one that nobody heard of may live yet. */

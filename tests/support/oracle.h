@@ -133,7 +133,7 @@ struct oracle {
 	bool told; /* a checker ended it, for what the composition never promised;
 		    * nothing is watched from then on */
 	bool tired; /* it was given up after very many steps without progress */
-	bool busy;  /* and data left all the while */
+	bool busy;  /* and data left all the while, or seldom in many hours */
 	bool broken; /* a session ended because of silence, as it may */
 	unsigned pairs, openers, sides;
 	struct oracle_side side[ORACLE_SIDES];
