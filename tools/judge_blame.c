@@ -225,19 +225,45 @@ static bool is_away(const struct judge_suspects *suspects)
 	return false;
 }
 
-/* Whoever keeps the oldest segment from being done; where two do, who waits for it
- * to be done, for what wants to leave again has left before. */
-static const struct judge_suspect *keeper(const struct judge_suspects *suspects)
+/* From the uppermost layer, which is the first. */
+static unsigned depth(const struct nopal_plan *plan,
+		      const struct judge_suspect *one)
+{
+	unsigned layer = 0;
+
+	while (layer < nopal_plan_layers(plan) &&
+	       strcmp(nopal_plan_layer_name(plan, layer), one->layer) != 0)
+		layer++;
+	return layer;
+}
+
+/* An upper layer waits for what stands in a lower one; where two keep a segment, who
+ * waits for it to be done: what wants to leave again has left before. */
+static bool keeps_before(const struct nopal_plan *plan,
+			 const struct judge_suspect *one,
+			 const struct judge_suspect *other)
+{
+	unsigned mine = depth(plan, one), its = depth(plan, other);
+	uint32_t oldest = keeps_back(one);
+
+	if (mine != its)
+		return mine > its;
+	return oldest < keeps_back(other) ||
+	       (oldest == keeps_back(other) &&
+		oldest == one->oldest_alone[NOPAL_FINISH]);
+}
+
+/* Whoever keeps the oldest segment of the lowest layer from being done. */
+static const struct judge_suspect *keeper(const struct nopal_plan *plan,
+					  const struct judge_suspects *suspects)
 {
 	const struct judge_suspect *first = NULL;
 
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct judge_suspect *one = &suspects->one[i];
-		uint32_t oldest = keeps_back(one);
 
-		if (oldest && (!first || oldest < keeps_back(first) ||
-			       (oldest == keeps_back(first) &&
-				oldest == one->oldest_alone[NOPAL_FINISH])))
+		if (keeps_back(one) &&
+		    (!first || keeps_before(plan, one, first)))
 			first = one;
 	}
 	return first;
@@ -319,7 +345,8 @@ static void blame_by(struct judgement *judgement,
 		else if (*list == BY_RESENDER && is_away(suspects))
 			blame_giver(judgement, NOPAL_DELIVERY);
 		else if (*list == BY_SENDER)
-			blame_one(judgement, keeper(suspects), *list);
+			blame_one(judgement, keeper(judgement->plan, suspects),
+				  *list);
 		else if (*list != BY_RESENDER)
 			blame_one(judgement, convicted(suspects, *list), *list);
 }

@@ -204,6 +204,28 @@ static void test_judge_of_what_stands_still_blames_who_keeps_it(void **state)
 	is_blamed("swallower");
 }
 
+/* Numbers of segments are those of their layer. */
+static void test_judge_of_layers_blames_the_lower_one(void **state)
+{
+	struct judge_suspect *above, *below;
+
+	(void)state;
+	nopal_plan_unref(plan);
+	plan = rig_plan("extends = \"one_to_many_all\"\n");
+	facts.sender_end = facts.receiver_end = JUDGE_OPEN;
+	facts.stuck = "nothing happened";
+	above = suspect("fans_out");
+	above->layer = "group";
+	above->held[NOPAL_FINISH] = 1;
+	above->oldest_alone[NOPAL_FINISH] = 1;
+	below = suspect("jailer");
+	below->layer = "destination";
+	below->oldest[NOPAL_SEND] = 7;
+	below->held[NOPAL_SEND] = 1;
+	verdict(NOPAL_PROGRESS);
+	is_blamed("jailer");
+}
+
 /* An order that waits for what is missing is not to blame for that. */
 static void test_judge_of_what_arrived_blames_who_keeps_it_there(void **state)
 {
@@ -278,6 +300,7 @@ int main(void)
 		TEST(test_judge_of_the_rules_counts),
 		TEST(test_judge_of_spinning_asks_for_no_time),
 		TEST(test_judge_of_what_stands_still_blames_who_keeps_it),
+		TEST(test_judge_of_layers_blames_the_lower_one),
 		TEST(test_judge_of_what_arrived_blames_who_keeps_it_there),
 		TEST(test_judge_of_a_bad_end_blames_deeds_alone),
 		TEST(test_judge_says_it_in_words_and_json),
