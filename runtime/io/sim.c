@@ -335,12 +335,13 @@ static bool sim_loop_back(struct sim *sim, struct sim_packet *packet)
 				     .packet = packet });
 }
 
-/* A port's address of the family of whom it speaks to. */
+/* A port's address, of the family of whom it speaks to, as the network sees it. */
 static struct nopal_address sim_from(const struct sim_port *port,
 				     const struct nopal_address *to)
 {
 	struct nopal_address from = nopal__endpoint_port(port->endpoint)->local;
 
+	from.port = port->number;
 	if (nopal_address_is_v4(&from) && !nopal_address_is_v4(to))
 		nopal__sim_address6((int)port->host, from.port, &from);
 	else if (!nopal_address_is_v4(&from) && nopal_address_is_v4(to))

@@ -7,9 +7,12 @@
 
 #include "lines.h"
 #include "plan.h"
+#include "sim.h"
 
 enum {
 	PORT = 1000,
+	REBOUND_PORT = 40000,
+	UNEVEN = 10, /* messages of the first opener for one of another */
 	STEPS_MOST = 1000000, /* without any progress */
 	BUSY = 100,	      /* departures in the second half of them */
 };
@@ -74,12 +77,13 @@ static struct nopal_plan *load_named(const char *name,
 	return plan;
 }
 
-static struct nopal_plan *load(const char *config)
+struct nopal_plan *oracle_plan(const char *config)
 {
 	struct nopal_problems problems;
 	struct nopal_plan *plan;
 	char *watched;
 
+	oracle_register();
 	nopal_problems_init(&problems);
 	if (strchr(config, '\n')) {
 		watched = oracle_watched(config);
@@ -138,6 +142,16 @@ static void read_plan(struct oracle *oracle)
 	oracle->sides = oracle->openers + oracle->pairs;
 }
 
+static uint32_t messages_of(const struct oracle_side *side)
+{
+	const struct oracle_run *run = side->oracle->run;
+
+	if (!side->opener)
+		return run->answers;
+	return run->uneven && side->number ? run->messages / UNEVEN
+					   : run->messages;
+}
+
 static void prepare_sides(struct oracle *oracle)
 {
 	for (unsigned i = 0; i < oracle->sides; i++) {
@@ -147,22 +161,22 @@ static void prepare_sides(struct oracle *oracle)
 		side->number = i;
 		side->opener = i < oracle->openers;
 		for (unsigned from = 0; from < oracle->sides; from++) {
+			side->heard[from].latest = -1;
 			side->heard[from].newest[0] = -1;
 			side->heard[from].newest[1] = -1;
 			for (int tag = 0; tag < ORACLE_TAGS; tag++)
 				side->heard[from].newest_of_tag[tag] = -1;
 		}
-		oracle_plan_messages(side, side->opener ? oracle->run->messages
-							: oracle->run->answers);
+		oracle_plan_messages(side, messages_of(side));
 	}
 }
 
 static bool prepare(struct oracle *oracle, const struct oracle_run *run)
 {
 	memset(oracle, 0, sizeof(*oracle));
-	oracle_register();
 	oracle->run = run;
-	oracle->plan = load(run->config);
+	oracle->plan = run->plan ? nopal_plan_ref(run->plan)
+				 : oracle_plan(run->config);
 	if (!oracle->plan) {
 		oracle_violated(oracle, "the config is bad");
 		return false;
@@ -204,11 +218,24 @@ static void links(struct oracle *oracle, const char *words, bool change)
 		}
 }
 
+static void count_datagram(void *user, int64_t now_ns,
+			   const struct nopal_address *from,
+			   const struct nopal_address *to, const uint8_t *bytes,
+			   size_t length)
+{
+	struct oracle *oracle = user;
+
+	(void)now_ns, (void)from, (void)to, (void)bytes;
+	oracle->traffic.datagrams++;
+	oracle->traffic.bytes += length;
+}
+
 static void build(struct oracle *oracle)
 {
 	const struct oracle_run *run = oracle->run;
 
 	oracle->world = nopal_sim_new(run->seed);
+	nopal_sim_tap(oracle->world, count_datagram, oracle);
 	if (run->traced)
 		nopal_trace_start(oracle->world, run->trace_file,
 				  NOPAL_TRACE_EVENTS);
@@ -226,6 +253,17 @@ static void build(struct oracle *oracle)
 	}
 }
 
+/* Of a host by the family of the channel; without one by IPv4. */
+static void address_of(const struct oracle *oracle, unsigned host,
+		       struct nopal_address *ret_address)
+{
+	/* in a canonical config, brackets are around addresses of IPv6 alone */
+	bool v6 = strstr(nopal_plan_canonical(oracle->plan), "=[") != NULL;
+
+	(v6 ? nopal__sim_address6 : nopal_sim_address)((int)host, PORT,
+						       ret_address);
+}
+
 static void open_group(struct oracle *oracle)
 {
 	struct oracle_side *side = &oracle->side[0];
@@ -238,7 +276,7 @@ static void open_group(struct oracle *oracle)
 	if (!side->session)
 		oracle_violated(oracle, "a group was not opened");
 	for (unsigned i = 1; side->session && i < oracle->sides; i++) {
-		nopal_sim_address((int)i, PORT, &peer);
+		address_of(oracle, i, &peer);
 		oracle->side[i].destination =
 			nopal_destination_add(side->session, &peer);
 	}
@@ -250,7 +288,7 @@ static void open_pairs(struct oracle *oracle)
 {
 	struct nopal_address peer;
 
-	nopal_sim_address(1, PORT, &peer);
+	address_of(oracle, 1, &peer);
 	for (unsigned i = 0; i < oracle->openers; i++) {
 		struct oracle_side *side = &oracle->side[i];
 
@@ -300,6 +338,21 @@ static void close_when_quiet(void *user)
 	}
 	for (unsigned i = 0; i < oracle->sides; i++)
 		oracle_close(&oracle->side[i]);
+}
+
+/* A NAT gives the openers' host another port: datagrams leave from it from now on, and
+ * those to the old one are lost. */
+static void rebind(void *user)
+{
+	struct oracle *oracle = user;
+	struct nopal_endpoint *endpoint = oracle->endpoint[0];
+	const struct nopal_world_ops *ops = oracle->world->ops;
+
+	ops->port_close(oracle->world, endpoint);
+	endpoint->port.local.port = REBOUND_PORT;
+	if (ops->port_open(oracle->world, endpoint, NULL) < 0)
+		oracle_violated(oracle, "the openers' host has no other port");
+	endpoint->port.local.port = PORT; /* a host does not learn the other */
 }
 
 static void run_until(struct oracle *oracle, int64_t until_ns)
@@ -381,6 +434,9 @@ static void go(struct oracle *oracle)
 		nopal_sim_at(oracle->world,
 			     weather_calm_ns(&oracle->weather) + QUIET_NS,
 			     close_when_quiet, oracle);
+	if (oracle->run->rebind_ns)
+		nopal_sim_at(oracle->world, oracle->run->rebind_ns, rebind,
+			     oracle);
 	change(oracle);
 	settle(oracle);
 	oracle_judge(oracle);

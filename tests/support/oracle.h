@@ -77,10 +77,16 @@ struct oracle_message {
 
 struct oracle;
 
+/* Datagrams that left all hosts, and their bytes. */
+struct oracle_traffic {
+	uint64_t datagrams, bytes;
+};
+
 /* What a side has heard of one that speaks to it. */
 struct oracle_heard {
 	uint32_t delivered;
 	uint8_t seen[ORACLE_MESSAGES]; /* how often, by index */
+	int latest;		       /* the highest index of these; or -1 */
 	int newest
 		[2]; /* of those that are in order, for all or for one; or -1 */
 	int newest_of_tag[ORACLE_TAGS];
@@ -95,6 +101,11 @@ struct oracle_side {
 	struct oracle_message message[ORACLE_MESSAGES];
 	uint32_t messages, pushed; /* that it sends */
 	uint32_t fates, delivered;
+	/* Of its messages, by side that they are for: those that arrived, a duplicate
+	 * not counted; of these, those that came after a later one; sums of their
+	 * delays, in seconds, and of the squares. */
+	uint32_t arrivals, overtaken;
+	double delays, delay_squares;
 	struct oracle_heard heard[ORACLE_SIDES]; /* by who spoke */
 	bool begun, ended, closing;
 	bool orphan; /* of a damaged request, and heard nothing */
@@ -144,13 +155,18 @@ struct oracle {
 	const char
 		*kind; /* of the violation: its text before it was filled in */
 	char violation[256]; /* empty: none */
+	struct oracle_traffic traffic;
+	/* At the last arrival; 0: there was none. */
+	struct oracle_traffic traffic_then;
+	int64_t last_ns;
 	uint64_t events;
 	uint64_t trace; /* its hash, where the run is traced */
 };
 
 struct oracle_run {
-	const char *config;  /* name or text with a newline */
-	const char *weather; /* weather.h */
+	const char *config;	 /* name or text with a newline */
+	struct nopal_plan *plan; /* (optional) its oracle_plan() */
+	const char *weather;	 /* weather.h */
 	uint64_t seed;
 	unsigned
 		pairs; /* streams or destinations, where there can be several */
@@ -161,7 +177,11 @@ struct oracle_run {
 	int64_t spread_ns; /* time in which all but the last ORACLE_LATE are sent */
 	bool plain;	   /* no message has a property */
 	int64_t cut_ns; /* from then on nothing passes any more; 0: never */
-	bool strict;	/* no session may end but well */
+	int64_t rebind_ns; /* then a NAT gives the openers another port; 0: never */
+	/* Bytes of a message at most; 0: as the composition's segments suggest. */
+	uint32_t longest;
+	bool uneven; /* each opener but the first has a tenth of the messages */
+	bool strict; /* no session may end but well */
 	bool traced;
 	const char *trace_file; /* (optional) where the trace goes */
 };
@@ -173,6 +193,8 @@ bool oracle_run(struct oracle *oracle, const struct oracle_run *run);
 void oracle_register(void);
 /* The config with an_oracle in each of its layers, by malloc. */
 char *oracle_watched(const char *config);
+/* The plan of that; NULL: it is bad, and stderr says why. */
+struct nopal_plan *oracle_plan(const char *config);
 
 /* Keeps the first violation. */
 void oracle_violated(struct oracle *oracle, const char *how, ...)

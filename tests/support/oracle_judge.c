@@ -208,6 +208,24 @@ static void check_labels(struct oracle_side *side, struct oracle_side *from,
 				index, called(side));
 }
 
+static void note_arrival(struct oracle_side *from, struct oracle_heard *heard,
+			 int index)
+{
+	struct oracle *oracle = from->oracle;
+	int64_t now_ns = nopal_world_now(oracle->world);
+	double delay =
+		(double)(now_ns - from->message[index].sent_ns) / NOPAL_SECOND;
+
+	oracle->last_ns = now_ns;
+	oracle->traffic_then = oracle->traffic;
+	from->arrivals++;
+	from->delays += delay;
+	from->delay_squares += delay * delay;
+	from->overtaken += index < heard->latest;
+	if (index > heard->latest)
+		heard->latest = index;
+}
+
 void oracle_heard(struct oracle_side *side, struct oracle_side *from, int index,
 		  const struct nopal_message *message)
 {
@@ -227,6 +245,8 @@ void oracle_heard(struct oracle_side *side, struct oracle_side *from, int index,
 	check_gaps(side, from, index);
 	check_named(side, from, index);
 	check_labels(side, from, index, message);
+	if (!heard->seen[index])
+		note_arrival(from, heard, index);
 	heard->delivered++;
 	if (heard->seen[index] < UINT8_MAX)
 		heard->seen[index]++;

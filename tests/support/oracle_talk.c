@@ -87,11 +87,24 @@ int oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes,
 
 /* ------------------------------------------------------------ what they are */
 
+/* Each length as likely as any other: the same for two compositions that both carry
+ * the longest. */
+static uint32_t even_draw(struct oracle *oracle)
+{
+	uint64_t length =
+		NAME_BYTES + draw_below(&oracle->draw,
+					oracle->run->longest - NAME_BYTES + 1);
+
+	return length < oracle->longest ? (uint32_t)length : oracle->longest;
+}
+
 static uint32_t length_draw(struct oracle *oracle, bool *empty)
 {
 	uint32_t segment = nopal_plan_body_bytes(oracle->plan);
 	uint64_t length;
 
+	if (oracle->run->longest)
+		return even_draw(oracle);
 	switch (draw_below(&oracle->draw, 16)) {
 	case 0:
 		length = *empty ? 1 : 0;
