@@ -265,7 +265,7 @@ static const struct saving savings[] = {
 	{ "sound, mute", MUTE, "delay 20ms", send_sound, 1000, 90, 4 },
 	{ "sound, lost", AUDIO, "delay 20ms loss 2%", send_sound, 1000, 50,
 	  14 },
-	{ "sound, repaired", REPAIRED, "delay 20ms", send_sound, 1000, 60, 17 },
+	{ "sound, repaired", REPAIRED, "delay 20ms", send_sound, 1000, 60, 13 },
 	{ "files", BULK, "rate 20mbit delay 10ms", send_files, 60, 70, 10 },
 	{ "files, lost", BULK, "rate 20mbit delay 10ms loss 1%", send_files, 60,
 	  90, 10 },
