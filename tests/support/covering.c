@@ -99,7 +99,9 @@ static void begin(struct covering *covering)
 	for (unsigned i = 0; i < covering->kit.count; i++)
 		add_items_of(covering, i);
 	covering->pair = calloc(covering->items, covering->items);
-	assert(covering->pair);
+	covering->reason_of = calloc(covering->items * covering->items,
+				     sizeof(*covering->reason_of));
+	assert(covering->pair && covering->reason_of);
 	for (size_t a = 0; a < covering->items; a++)
 		for (size_t b = 0; b <= a; b++)
 			if (!is_pair(&covering->item[a], &covering->item[b]))
@@ -346,7 +348,8 @@ static bool checker_agrees(const struct making *making)
 	return plan == NULL;
 }
 
-static void note_reason(struct covering *covering, const char *text)
+static void note_reason(struct covering *covering, size_t a, size_t b,
+			const char *text)
 {
 	struct covering_reason *reason = covering->reasons;
 	size_t left = covering->reason_count;
@@ -361,6 +364,9 @@ static void note_reason(struct covering *covering, const char *text)
 		snprintf(reason->text, sizeof(reason->text), "%s", text);
 	}
 	reason->pairs++;
+	covering->reason_of[a * covering->items + b] =
+		covering->reason_of[b * covering->items + a] =
+			(uint16_t)(reason - covering->reasons + 1);
 }
 
 static int why_not(const struct making *making, size_t a, size_t b,
@@ -386,7 +392,7 @@ static int why_not(const struct making *making, size_t a, size_t b,
 		return PAIR_IMPOSSIBLE + (int)of_conflict[conflict];
 	if (search->excluded && !search->text[0])
 		return PAIR_IMPOSSIBLE + COVERING_EXCLUSION;
-	note_reason(making->covering, search->text);
+	note_reason(making->covering, a, b, search->text);
 	return PAIR_IMPOSSIBLE +
 	       (search->refused ? COVERING_REFUSED : COVERING_NEED);
 }
@@ -468,11 +474,62 @@ void covering_make(struct covering *covering, const char *about,
 			count(covering, a, b);
 }
 
+/* Both are there, each with some value or as such. */
+static bool is_meeting(const struct covering *covering, size_t i, size_t j,
+		       unsigned a, unsigned b)
+{
+	const struct covering_item *one = &covering->item[i];
+	const struct covering_item *other = &covering->item[j];
+
+	return one->part == a && other->part == b && !one->absent &&
+	       !other->absent;
+}
+
+bool covering_meets(const struct covering *covering, unsigned a, unsigned b)
+{
+	for (size_t i = 0; a != b && i < covering->items; i++)
+		for (size_t j = 0; j < covering->items; j++)
+			if (is_meeting(covering, i, j, a, b) &&
+			    *pair_at(covering, i, j) == PAIR_HELD)
+				return true;
+	return false;
+}
+
+static const char *reason_at(const struct covering *covering, size_t i,
+			     size_t j)
+{
+	int state = *pair_at(covering, i, j);
+	uint16_t reason = covering->reason_of[i * covering->items + j];
+
+	if (state < PAIR_IMPOSSIBLE)
+		return NULL;
+	if (state == PAIR_UNEXPLAINED)
+		return "not explained";
+	return reason ? covering->reasons[reason - 1].text
+		      : covering_why_text(
+				(enum covering_why)(state - PAIR_IMPOSSIBLE));
+}
+
+const char *covering_apart(const struct covering *covering, unsigned a,
+			   unsigned b)
+{
+	const char *reason = NULL;
+
+	if (a == b || covering_meets(covering, a, b))
+		return NULL;
+	for (size_t i = 0; !reason && i < covering->items; i++)
+		for (size_t j = 0; !reason && j < covering->items; j++)
+			if (is_meeting(covering, i, j, a, b))
+				reason = reason_at(covering, i, j);
+	return reason;
+}
+
 void covering_free(struct covering *covering)
 {
 	for (size_t i = 0; i < covering->count; i++)
 		free(covering->texts[i]);
 	free(covering->pair);
+	free(covering->reason_of);
 	nopal__arena_release(&covering->arena);
 }
 

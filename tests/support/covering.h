@@ -55,13 +55,20 @@ struct covering {
 	unsigned long round;
 	struct nopal_arena arena; /* of the arrays */
 	struct covering_item *item;
-	uint8_t *pair; /* items x items */
+	/* items x items: state; 1 + the place of the reason in `reasons`, or 0 */
+	uint8_t *pair;
+	uint16_t *reason_of;
 };
 
 /* `about`: only what pairs this microprotocol has; NULL: all.  Each `round` makes
  * other configs. */
 void covering_make(struct covering *covering, const char *about,
 		   unsigned long round);
+/* Does a config hold these two, by their places in the kit, with some values? */
+bool covering_meets(const struct covering *covering, unsigned a, unsigned b);
+/* Why none does; NULL: one does, or nobody asked for the pair. */
+const char *covering_apart(const struct covering *covering, unsigned a,
+			   unsigned b);
 void covering_free(struct covering *covering);
 /* A line for each pair that is impossible, with its reason. */
 void covering_print(const struct covering *covering, FILE *out);
