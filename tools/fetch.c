@@ -39,6 +39,8 @@ struct fetching {
 	enum fetch_stage stage;
 	uint64_t compared; /* blocks of what is here */
 	bool closed, committing, interrupted;
+	uint64_t kept;	 /* bytes of an unfinished file */
+	const char *fix; /* of the table's error; or NULL */
 	int64_t saved_ns;
 	char error[TRANSFER_TEXT_ROOM];
 	struct live_judge judge;
@@ -73,13 +75,8 @@ static void fetching_forget_part(struct fetching *fetching)
 		kept = 0; /* that one is nobody's to keep */
 	part_close(fetching->part, true);
 	fetching->part = NULL;
-	if (fetching->table.file.error && kept)
-		progress_say(
-			&fetching->table.progress,
-			"%s: %llu of %llu bytes are kept; the same command "
-			"goes on from there",
-			fetching->name, (unsigned long long)kept,
-			(unsigned long long)fetching->table.file.total_bytes);
+	if (fetching->table.file.error)
+		fetching->kept = kept;
 }
 
 static void fetching_close(struct fetching *fetching)
@@ -101,10 +98,28 @@ static void fetching_over(struct fetching *fetching, const char *error)
 		nopal_endpoint_transport(fetching->fetch.endpoint);
 	fetching->exit = error ? TOOL_FAILED : TOOL_GOOD;
 	table->ended_ns = fetching_now(fetching);
-	table_end(table);
-	table->file.error = error; /* which the table forgets */
 	fetching_forget_part(fetching);
 	fetching_stop(fetching);
+}
+
+/* The last session has ended: what became of the promises, and of the file. */
+static void fetching_report(struct fetching *fetching)
+{
+	struct table *table = &fetching->table;
+
+	if (live_judge_is_broken(&fetching->judge, &table->progress) &&
+	    fetching->exit == TOOL_GOOD)
+		fetching->exit = TOOL_FAILED;
+	table->file.judged = live_judge_result(&fetching->judge);
+	table_end(table);
+	if (fetching->kept)
+		progress_say(&table->progress,
+			     "%s: %llu of %llu bytes are kept; the same "
+			     "command goes on from there",
+			     fetching->name, (unsigned long long)fetching->kept,
+			     (unsigned long long)table->file.total_bytes);
+	if (fetching->fix)
+		progress_say(&table->progress, "  fix: %s", fetching->fix);
 }
 
 /* ------------------------------------------------------------------ it is whole */
@@ -123,6 +138,7 @@ static void fetching_on_whole(void *user)
 	struct fetching *fetching = user;
 
 	fetching->stage = FETCH_COMMITTING;
+	fetching->judge.facts.bytes_seen = true;
 	fetching_close(fetching);
 	fetching_try_commit(fetching);
 }
@@ -270,8 +286,11 @@ static void fetching_on_found(void *user)
 
 static void fetching_on_deserted(void *user, const char *why, const char *fix)
 {
-	fetching_over(user, why);
-	fprintf(stderr, "  fix: %s\n", fix);
+	struct fetching *fetching = user;
+
+	if (fetching->stage != FETCH_OVER)
+		fetching->fix = fix;
+	fetching_over(fetching, why);
 }
 
 static void fetching_on_closed(void *user)
@@ -292,17 +311,22 @@ static const struct fetch_hooks fetching_hooks = {
 
 /* ---------------------------------------------------------------------- running */
 
-/* Servers are there, and none gives anything. */
+/* None gives anything; or too much leaves. */
 static void fetching_look(struct fetching *fetching)
 {
-	int64_t waited_ns = fetching_now(fetching) - fetching->judge.moved_ns;
+	struct live_judge *judge = &fetching->judge;
+	struct nopal_session *group = fetching->fetch.group;
+	int64_t waited_ns = fetching_now(fetching) - judge->moved_ns;
 
-	if (fetching->stage != FETCH_TAKING || !fetching->fetch.group ||
-	    !live_judge_stands(&fetching->judge) ||
-	    waited_ns < fetching->fetch.wait_ns)
+	if (group && live_judge_storms(judge, group)) {
+		fetching_over(fetching, "control segments without end");
 		return;
-	live_judge_stuck(&fetching->judge, fetching->fetch.group,
-			 "no part of the file came");
+	}
+	if ((fetching->stage != FETCH_TAKING &&
+	     fetching->stage != FETCH_SEEKING) ||
+	    !live_judge_stands(judge) || waited_ns < fetching->fetch.wait_ns)
+		return;
+	live_judge_stuck(judge, group, "nothing of the file came");
 	fetching_over(fetching, "no server gives anything any more");
 }
 
@@ -361,6 +385,17 @@ static bool fetching_room(struct fetching *fetching, char *const *names,
 	return true;
 }
 
+/* There was no memory for a session; or there was one. */
+static void fetching_failed_at_once(struct fetching *fetching)
+{
+	bool broke = fetching->judge.facts.receiver_end != JUDGE_OPEN;
+
+	live_judge_is_broken(&fetching->judge, &fetching->table.progress);
+	fprintf(stderr, "error: no session: %s\n",
+		broke ? "it broke at once" : "out of memory");
+	fetching->exit = broke ? TOOL_FAILED : TOOL_ENVIRONMENT;
+}
+
 static void fetching_run(struct fetching *fetching,
 			 const struct nopal_address *peers)
 {
@@ -380,14 +415,12 @@ static void fetching_run(struct fetching *fetching,
 			 &fetching->judges, false);
 	fetch->judge = &fetching->judge;
 	if (!fetch_open(fetch)) {
-		fprintf(stderr, "error: no session: out of memory\n");
+		fetching_failed_at_once(fetching);
 		return;
 	}
 	loop_event_start(fetching->tick, FETCH_TICK_NS);
 	loop_run(fetching->loop);
-	if (live_judge_is_broken(&fetching->judge, &fetching->table.progress) &&
-	    fetching->exit == TOOL_GOOD)
-		fetching->exit = TOOL_FAILED;
+	fetching_report(fetching);
 }
 
 static void fetching_cleanup(struct fetching *fetching)

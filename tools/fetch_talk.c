@@ -32,6 +32,14 @@ static unsigned fetch_index(const struct fetch *fetch,
 	return (unsigned)(one - fetch->ones);
 }
 
+/* Until it is known which file it is, whoever says anything may find that out. */
+static void fetch_heard(struct fetch *fetch, struct fetch_one *one)
+{
+	one->heard_ns = fetch->alive_ns = fetch_now(fetch);
+	if (fetch->judge && !fetch->known)
+		live_judge_moved(fetch->judge);
+}
+
 static struct fetch_one *fetch_find(const struct fetch *fetch, uint64_t id)
 {
 	for (unsigned i = 0; id && i < fetch->count; i++)
@@ -235,7 +243,7 @@ static void fetch_on_note(struct fetch *fetch, struct fetch_one *one,
 			  const struct nopal_message *message,
 			  const struct transfer_note *note)
 {
-	one->heard_ns = fetch->alive_ns = fetch_now(fetch);
+	fetch_heard(fetch, one);
 	if (note->file != FETCH_FILE || fetch->closing || !fetch_is_there(one))
 		return;
 	if (note->type == TRANSFER_OFFER && one->state == FETCH_ASKED)
@@ -336,6 +344,8 @@ static void fetch_on_destination(struct nopal_session *session,
 	struct fetch *fetch = user;
 	struct fetch_one *one = fetch_find(fetch, info->id);
 
+	if (info->ended && fetch->judge)
+		live_judge_destination_ended(fetch->judge, info);
 	if (!one)
 		return;
 	if (info->ended)
@@ -361,6 +371,8 @@ static void fetch_on_ended(struct nopal_session *session, int end,
 	struct fetch *fetch = user;
 
 	(void)text;
+	if (end == NOPAL_ABORTED && fetch->closing)
+		end = JUDGE_OPEN; /* it was cut: see fetch_tick() */
 	if (fetch->judge)
 		live_judge_end(fetch->judge, session, end);
 	fetch->group = NULL;

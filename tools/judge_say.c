@@ -42,6 +42,29 @@ bool judge_say(const struct judgement *judgement, FILE *out)
 	return said || judgement->blamed;
 }
 
+/* What is promised by the network alone is no promise. */
+void judge_say_not(const struct judgement *judgement, FILE *out)
+{
+	static const unsigned judged[] = { NOPAL_DELIVERY,   NOPAL_ORDER,
+					   NOPAL_DUPLICATES, NOPAL_INTEGRITY,
+					   NOPAL_OUTCOME,    NOPAL_PROGRESS };
+	const char *between = "not judged: ";
+
+	for (size_t i = 0; i < sizeof(judged) / sizeof(*judged); i++) {
+		unsigned one = judged[i];
+
+		if (judgement->of[one].verdict != JUDGE_NOT ||
+		    judgement->promised.quality[one].part < 0)
+			continue;
+		fprintf(out, "%s%s \"%s\"", between,
+			nopal_quality_name((enum nopal_quality)one),
+			promised(judgement, one));
+		between = ", ";
+	}
+	if (*between == ',')
+		fputc('\n', out);
+}
+
 static void say_held(const struct judge_suspect *one, unsigned barrier,
 		     FILE *out)
 {

@@ -66,8 +66,7 @@ void live_judge_fini(struct live_judge *one)
 {
 	free(one->suspects);
 	free(one->seen);
-	one->suspects = NULL;
-	one->seen = NULL;
+	*one = (struct live_judge){ .plan = NULL };
 }
 
 /* False: there is no room, and from now on numbers are not judged. */
@@ -169,22 +168,60 @@ static uint64_t stranded_in(const struct nopal_session *session)
 	return most;
 }
 
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Of what came, those that were delivered are known to be data. */
+static void facts_add(const struct live_judge *one,
+		      const struct nopal_session *session,
+		      struct judge_facts *facts)
+{
+	const struct nopal_counters *counters = nopal_session_counters(session);
+
+	facts->misuses += counters->misuses;
+	facts->data += counters->departures + counters->messages_delivered +
+		       counters->bytes_delivered / LIVE_LEAST_SEGMENT;
+	facts->control += counters->control_out;
+	facts->open_ns += nopal_world_now(one->world) - one->began_ns;
+	facts->hoarded = most(facts->hoarded, judge_hoarded(session));
+	facts->stranded = most(facts->stranded, stranded_in(session));
+}
+
+static void facts_add_destinations(const struct live_judge *one,
+				   const struct nopal_session *session,
+				   struct judge_facts *facts)
+{
+	size_t count = nopal_destinations(session, NULL, 0);
+	struct nopal_destination_info *infos =
+		count ? calloc(count, sizeof(*infos)) : NULL;
+
+	if (!infos)
+		return;
+	nopal_destinations(session, infos, count);
+	for (size_t i = 0; i < count; i++)
+		facts_add(one, infos[i].session, facts);
+	free(infos);
+}
+
 static void facts_of(struct live_judge *one,
 		     const struct nopal_session *session)
 {
-	const struct nopal_counters *counters = nopal_session_counters(session);
 	struct judge_facts *facts = &one->facts;
+	struct judge_facts sum = one->gone;
 
-	facts->misuses = counters->misuses;
-	/* of what came, those that were delivered are known to be data */
-	facts->data = counters->departures + counters->messages_delivered +
-		      counters->bytes_delivered / LIVE_LEAST_SEGMENT;
-	facts->control = counters->control_out;
-	facts->open_ns = nopal_world_now(one->world) - one->began_ns;
-	facts->hoarded = judge_hoarded(session);
-	facts->stranded = stranded_in(session);
+	facts_add(one, session, &sum);
+	facts_add_destinations(one, session, &sum);
+	facts->misuses = sum.misuses;
+	facts->data = sum.data;
+	facts->control = sum.control;
+	facts->open_ns = sum.open_ns;
+	facts->hoarded = sum.hoarded;
+	facts->stranded = sum.stranded;
 	if (one->sends)
-		facts->given_up.times = counters->messages_missing;
+		facts->given_up.times =
+			nopal_session_counters(session)->messages_missing;
 }
 
 void live_judge_stuck(struct live_judge *one,
@@ -193,7 +230,7 @@ void live_judge_stuck(struct live_judge *one,
 	snprintf(one->stuck, sizeof(one->stuck), "%s in %lld ms", how,
 		 (long long)(one->patience_ns / NOPAL_MILLISECOND));
 	one->facts.stuck = one->stuck;
-	if (suspects_of(one))
+	if (session && suspects_of(one))
 		judge_suspect_held(one->suspects, session);
 }
 
@@ -221,7 +258,9 @@ void live_judge_say_held(const struct nopal_session *session)
 void live_judge_has_come(struct live_judge *one,
 			 const struct nopal_session *session)
 {
-	live_judge_stuck(one, session, "all has arrived, and nothing moved");
+	live_judge_stuck(one, session, "all has arrived");
+	snprintf(one->stuck, sizeof(one->stuck),
+		 "all has arrived, says the peer, and nothing comes of it");
 	one->facts.arrived = true;
 }
 
@@ -232,6 +271,19 @@ bool live_judge_storms(struct live_judge *one,
 	return judge_storms(&one->facts);
 }
 
+/* What an abort cuts off was just under way. */
+void live_judge_destination_ended(struct live_judge *one,
+				  const struct nopal_destination_info *info)
+{
+	if (!one->plan)
+		return;
+	facts_add(one, info->session, &one->gone);
+	if (info->end == NOPAL_RESOURCE || info->end == NOPAL_RUNTIME_LIMIT)
+		one->gone_end = info->end;
+	if (info->end != NOPAL_ABORTED && suspects_of(one))
+		judge_suspect_held(one->suspects, info->session);
+}
+
 void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 		    int end)
 {
@@ -239,7 +291,7 @@ void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 		return;
 	if (one->sends)
 		one->facts.sender_end = end;
-	else
+	if (!one->sends || one->both)
 		one->facts.receiver_end = end;
 	facts_of(one, session);
 	if (!one->facts.stuck && suspects_of(one))
@@ -260,6 +312,14 @@ static void say_lines(const struct live_judge *one, struct progress *progress,
 			fprintf(stderr, "%s%s%s\n", line, from, peer);
 }
 
+/* Whatever was promised, it is told where something waited for ever: where it stood
+ * still, was never delivered, or ended badly by itself. */
+static bool lists_held(const struct live_judge *one)
+{
+	return one->facts.stuck || one->facts.stranded ||
+	       (one->judgement.end && one->judgement.end != NOPAL_ABORTED);
+}
+
 static void say(const struct live_judge *one, struct progress *progress)
 {
 	char *text = NULL;
@@ -268,7 +328,7 @@ static void say(const struct live_judge *one, struct progress *progress)
 
 	if (!out)
 		return;
-	if (judge_say(&one->judgement, out) || one->facts.stuck)
+	if (judge_say(&one->judgement, out) || lists_held(one))
 		judge_say_held(one->suspects, out);
 	fclose(out);
 	if (text)
@@ -297,11 +357,18 @@ bool live_judge_is_broken(struct live_judge *one, struct progress *progress)
 		one->facts.spins = deeds(one->suspects, NOPAL_DEED_SPUN);
 	}
 	judge(one->plan, &one->facts, &one->judgement);
+	if (one->gone_end)
+		one->judgement.end = one->gone_end;
 	if (one->suspects) {
 		judge_blame(&one->judgement, one->suspects);
 		say(one, progress);
 	}
 	return judge_is_broken(&one->judgement);
+}
+
+json_t *live_judge_result(const struct live_judge *one)
+{
+	return one->plan ? judge_json(&one->judgement) : json_null();
 }
 
 json_t *live_judge_json(struct live_judge *one,

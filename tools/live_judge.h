@@ -42,7 +42,10 @@ struct live_judge {
 	bool sends; /* this end is the one that sends */
 	const char
 		*peer; /* of whom its lines are, borrowed; NULL: of whoever */
+	bool both;     /* and receives, too */
 	struct judge_facts facts;
+	struct judge_facts gone; /* what destinations counted that have ended */
+	int gone_end;		 /* of one whose session broke here; or 0 */
 	struct judge_suspects *suspects; /* NULL: none were looked for */
 	struct judgement judgement;
 	char stuck[JUDGE_TEXT];
@@ -63,7 +66,7 @@ void live_judge_missing(struct live_judge *one, uint64_t first, uint64_t end);
 void live_judge_moved(struct live_judge *one);
 /* Has nothing moved for so long? */
 bool live_judge_stands(const struct live_judge *one);
-/* It has, and the session is about to be aborted for that. */
+/* It has, and the session (NULL: there is none just now) is about to be aborted. */
 void live_judge_stuck(struct live_judge *one,
 		      const struct nopal_session *session, const char *how);
 /* Then: nothing of ours is on its way, so that it is the peer who keeps it. */
@@ -76,12 +79,17 @@ bool live_judge_storms(struct live_judge *one,
 		       const struct nopal_session *session);
 /* Says who holds what of a session that goes on. */
 void live_judge_say_held(const struct nopal_session *session);
+/* A destination of the group ended: it is seen within `destination` for the last time. */
+void live_judge_destination_ended(struct live_judge *one,
+				  const struct nopal_destination_info *info);
 /* Within `ended`, with its end: notes what is left. */
 void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 		    int end);
 /* Judges and, where something is broken or was ended badly by somebody, says it.
  * True: a promise or a rule is broken. */
 bool live_judge_is_broken(struct live_judge *one, struct progress *progress);
+/* After that: what became of each promise. */
+json_t *live_judge_result(const struct live_judge *one);
 /* As it stands now; the session has not ended. */
 json_t *live_judge_json(struct live_judge *one,
 			const struct nopal_session *session);

@@ -15,8 +15,9 @@ enum {
 	SEND_SPREAD_CHUNK_MOST = 4 << 20,
 	SEND_AHEAD_CHUNKS = 2, /* for each receiver */
 };
-#define SEND_TICK_NS (200 * NOPAL_MILLISECOND)
-#define SEND_PING_NS NOPAL_SECOND /* of silence */
+#define SEND_TICK_NS  (200 * NOPAL_MILLISECOND)
+#define SEND_PING_NS  NOPAL_SECOND /* of silence */
+#define SEND_SPOKE_NS (2 * NOPAL_SECOND)
 
 /* ------------------------------------------------------------------- the rule */
 
@@ -151,7 +152,7 @@ static void send_many_begin(struct many *many)
 		return;
 	}
 	send_many_budget(many);
-	for (unsigned i = 0; i < many->count; i++)
+	for (unsigned i = 0; i < many->count && many->group; i++)
 		send_many_add(many, &many->ones[i]);
 	many_go_on(many);
 }
@@ -168,6 +169,7 @@ static void send_many_next(void *user)
 	if (live_judge_is_broken(&many->judge, &many->table.progress) ||
 	    many->table.file.error || !table_is_kept(&many->table))
 		many->exit = TOOL_FAILED;
+	many->table.file.judged = live_judge_result(&many->judge);
 	live_judge_fini(&many->judge);
 	table_end(&many->table);
 	feed_close(&many->feed);
@@ -221,12 +223,61 @@ static void send_many_miss(struct many *many, int64_t now_ns)
 		many_go_on(many);
 }
 
+/* What grows while data go to anybody. */
+static uint64_t send_many_moves(struct many *many)
+{
+	uint64_t moves = many->fates + many->feed.chunks;
+
+	many_measure_all(many);
+	for (unsigned i = 0; i < many->count; i++)
+		moves += many->ones[i].row->bytes;
+	return moves;
+}
+
+/* Does one that owes us an answer say that it lives? */
+static bool send_many_is_heard(const struct many *many, int64_t now_ns)
+{
+	for (unsigned i = 0; i < many->count; i++) {
+		const struct many_one *one = &many->ones[i];
+
+		if (one->state > MANY_OPENING && one->state != MANY_TAKING &&
+		    now_ns - one->spoke_ns < SEND_SPOKE_NS)
+			return true;
+	}
+	return false;
+}
+
+/* Nothing has moved for long, or too much leaves for what is sent: that is the end. */
+static void send_many_judge(struct many *many, int64_t now_ns)
+{
+	struct live_judge *judge = &many->judge;
+	uint64_t moves = send_many_moves(many);
+
+	if (live_judge_storms(judge, many->group)) {
+		nopal_session_abort(many->group,
+				    "control segments without end");
+		return;
+	}
+	if (moves != many->moves || many->stage == MANY_CHECKING ||
+	    send_many_is_heard(many, now_ns))
+		live_judge_moved(judge);
+	many->moves = moves;
+	if (!live_judge_stands(judge) || many_any(many, MANY_OPENING))
+		return;
+	live_judge_stuck(judge, many->group, "nothing moved");
+	nopal_session_abort(many->group, live_judge_keeps_none(judge)
+						 ? TRANSFER_STANDS
+						 : "nothing moves any more");
+}
+
 static void send_many_tick(void *user)
 {
 	struct many *many = user;
 	int64_t now_ns = many_now(many);
 
 	send_many_miss(many, now_ns);
+	if (many->group)
+		send_many_judge(many, now_ns);
 	for (unsigned i = 0; i < many->count && many->group; i++)
 		send_many_look(many, &many->ones[i], now_ns);
 	if (many->group && table_is_due(&many->table, now_ns)) {

@@ -2,6 +2,8 @@
 /*
  * send_many_answers.c -- what each of many receivers says, and what becomes of it.
  */
+#include <string.h>
+
 #include "send_many_file.h"
 
 #define MANY_AGAIN	    "then the same command again: who has the file is left alone"
@@ -53,11 +55,14 @@ static void many_on_result(struct many *many, struct many_one *one,
 	char why[TRANSFER_TEXT_ROOM];
 
 	if (note->verdict == TRANSFER_YES && one->state == MANY_ENDED) {
+		many->judge.facts.bytes_seen = true;
 		one->row->bytes = many->feed.source.size;
 		many_leave(many, one, one->has_it ? TABLE_HERE : TABLE_COMPLETE,
 			   NULL);
 		return;
 	}
+	many->judge.facts.garbled |=
+		strcmp(note->text, TRANSFER_HASH_DIFFERS) == 0;
 	snprintf(why, sizeof(why), "the receiver: %.200s",
 		 note->verdict == TRANSFER_YES ? "done before the end"
 					       : note->text);
@@ -70,7 +75,7 @@ static void many_on_note(struct many *many, struct many_one *one,
 			 const struct nopal_message *message,
 			 const struct transfer_note *note)
 {
-	one->heard_ns = many_now(many);
+	one->heard_ns = one->spoke_ns = many_now(many);
 	if (note->file != many->feed.file || one->state == MANY_OUT)
 		return;
 	if (note->type == TRANSFER_ANSWER && one->state == MANY_OFFERED)
@@ -82,6 +87,7 @@ static void many_on_note(struct many *many, struct many_one *one,
 		many_on_held(many, one, message);
 	else
 		return;
+	live_judge_moved(&many->judge);
 	many_go_on(many);
 }
 
@@ -161,8 +167,11 @@ static void many_on_destination(struct nopal_session *session,
 	struct many *many = user;
 	struct many_one *one = many_whose(many, info);
 
+	if (info->ended)
+		live_judge_destination_ended(&many->judge, info);
 	if (!one)
 		return;
+	live_judge_moved(&many->judge);
 	one->heard_ns = many_now(many);
 	if (!info->ended) {
 		one->out.session = session;

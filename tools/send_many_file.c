@@ -271,6 +271,13 @@ bool many_flush(struct many *many)
 	return flushed;
 }
 
+/* It is we who wait, and not for the receivers. */
+static void many_pace(struct many *many, int64_t wait_ns)
+{
+	loop_event_start(many->paced, wait_ns);
+	many->judge.moved_ns = many_now(many) + wait_ns;
+}
+
 void many_pump(struct many *many)
 {
 	enum feed_stop stop;
@@ -281,7 +288,7 @@ void many_pump(struct many *many)
 		return;
 	stop = feed_pump(&many->feed, &many->group, MANY_DATA, &wait_ns);
 	if (stop == FEED_PACED)
-		loop_event_start(many->paced, wait_ns);
+		many_pace(many, wait_ns);
 	else if (stop == FEED_FAILED)
 		many_fail(many);
 	else if (stop == FEED_ALL)

@@ -72,6 +72,7 @@ struct many_one {
 	uint64_t given; /* bytes of messages to it, as of the last look */
 	uint64_t notes; /* of these, what is no DATA */
 	int64_t offered_ns, again_ns, heard_ns;
+	int64_t spoke_ns; /* heard_ns, but that a ping of ours is no word of it */
 	struct island *held; /* as it said */
 	size_t held_count;
 };
@@ -98,6 +99,7 @@ struct many {
 	size_t held_count;
 	bool interrupted;
 	struct live_judge judge; /* of the group */
+	uint64_t moves; /* as of the last look: see send_many_moves() */
 	struct live_judge_options judges;
 	enum tool_exit exit;
 	struct loop_event *step, *paced, *tick, *next;

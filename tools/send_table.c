@@ -373,5 +373,8 @@ void table_end(struct table *table)
 		table_print_json(table,
 				 progress_result(&table->progress, &table->file,
 						 duration_ns));
+	else
+		json_decref(table->file.judged);
+	table->file.judged = NULL;
 	table->file.error = NULL;
 }

@@ -358,16 +358,24 @@ const struct nopal_callbacks serve_callbacks = {
 	.ended = serve_on_ended,
 };
 
+/* It waits for us, who look at all of a file: a long one takes long. */
+static bool serve_owes(const struct serve_session *to)
+{
+	return to->file && to->file->state == SERVE_FILE_NEW;
+}
+
 void serve_tick(struct serve *serve)
 {
 	const struct transfer_note ping = { .type = TRANSFER_PING };
 
 	nopal_batch_start(serve->world); /* nobody ends meanwhile */
 	for (struct serve_session *to = serve->sessions; to; to = to->next) {
-		if (serve_now(to) - to->heard_ns < SERVE_PING_NS ||
-		    to->out.count)
+		bool silent = serve_now(to) - to->heard_ns >= SERVE_PING_NS;
+
+		if ((!silent && !serve_owes(to)) || to->out.count)
 			continue;
-		to->heard_ns = serve_now(to);
+		if (silent)
+			to->heard_ns = serve_now(to);
 		transfer_say(&to->out, &ping);
 	}
 	nopal_batch_stop(serve->world);

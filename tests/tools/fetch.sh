@@ -103,6 +103,9 @@ same three
 for i in 1 2 3; do row $i share; done
 grep -q '"gave":3' "$work/fetch.json" || fail "not all of them gave"
 grep -q '"result":"ok"' "$work/fetch.json" || fail "no JSON"
+grep -q '"judged":{.*"integrity":{[^}]*"verdict":"held"' "$work/fetch.json" ||
+	fail "it is not judged"
+grep -q '"verdict":"broken"' "$work/fetch.json" && fail "a good run breaks a promise"
 
 # ---- it is there already; and another is in its place
 cp "$work/1/file" "$work/out/file"

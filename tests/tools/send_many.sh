@@ -13,6 +13,9 @@ receivers 3 one_to_many_all
 send 0 "$work/file" $to -c one_to_many_all --json
 same 1 2 3
 grep -q '"complete":3' "$work/send.json" || fail "no JSON of three"
+grep -q '"judged":{.*"integrity":{[^}]*"verdict":"held"' "$work/send.json" ||
+	fail "it is not judged"
+grep -q '"verdict":"broken"' "$work/send.json" && fail "a good run breaks a promise"
 send 0 "$work/file" $to -c one_to_many_all
 for i in 1 2 3; do row $i 'was there'; done
 
