@@ -22,6 +22,9 @@
 
 enum { STREAM_RELIABLE_BYTES = 64 << 10 };
 #define STREAM_INTERVAL_NS NOPAL_SECOND
+/* So long a flow below the session may take to close, once that has ended. */
+#define STREAM_LINGER_NS (2 * NOPAL_SECOND)
+#define STREAM_LOOK_NS	 (10 * NOPAL_MILLISECOND)
 
 struct stream {
 	struct loop *loop;
@@ -38,7 +41,7 @@ struct stream {
 	uint64_t moves; /* see stream_moves() */
 	bool no_room;	/* the session had no memory for a message */
 	bool held_said; /* who holds what, while it is open */
-	int64_t interval_ns, idle_ns, heard_ns;
+	int64_t interval_ns, idle_ns, heard_ns, over_ns;
 	size_t size;
 	struct meet meet;
 	bool reliable, flow_controlled, in_over, over, closing, interrupted;
@@ -55,8 +58,11 @@ static int64_t stream_now(const struct stream *stream)
 static bool stream_got(void *user, const uint8_t *bytes, size_t length)
 {
 	struct stream *stream = user;
-	int error = nopal_send(stream->session, bytes, length, 0);
+	int error;
 
+	if (!stream->session) /* it ended in this turn of the loop */
+		return false;
+	error = nopal_send(stream->session, bytes, length, 0);
 	if (error == -EMSGSIZE)
 		stream->report.too_long++;
 	if (error == -ENOBUFS) {
@@ -85,6 +91,13 @@ static void stream_in_ended(void *user)
 
 /* ------------------------------------------------------------------ callbacks */
 
+static void stream_judge_begin(struct stream *stream)
+{
+	live_judge_begin(&stream->judge, stream->plan, loop_world(stream->loop),
+			 &stream->judges, stream->in != NULL);
+	stream->judge.both = stream->in && stream->out;
+}
+
 static void stream_on_opened(struct nopal_session *session, void *user)
 {
 	struct stream *stream = user;
@@ -96,8 +109,7 @@ static void stream_on_opened(struct nopal_session *session, void *user)
 	stream->session = session;
 	stream->heard_ns = stream_now(stream);
 	stream_report_begin(&stream->report, session, stream->heard_ns);
-	live_judge_begin(&stream->judge, stream->plan, loop_world(stream->loop),
-			 &stream->judges, stream->in != NULL);
+	live_judge_moved(&stream->judge);
 	if (stream->in)
 		stream_in_resume(stream->in);
 }
@@ -109,6 +121,7 @@ static void *stream_on_accepted(struct nopal_session *session, void *user)
 	if (stream->session)
 		return NULL;
 	stream->session = session;
+	stream_judge_begin(stream);
 	return stream;
 }
 
@@ -137,18 +150,33 @@ static void stream_on_writable(struct nopal_session *session, void *user)
 		stream_in_resume(stream->in);
 }
 
-/* Messages of a stream have no numbers of ours: what came is not held against what
- * was sent. */
+/* How many of ours have arrived the session counts, where somebody tells. */
+static void stream_count(struct stream *stream,
+			 const struct nopal_session *session)
+{
+	const struct nopal_counters *counters = nopal_session_counters(session);
+	struct judge_facts *facts = &stream->judge.facts;
+
+	facts->counted = stream->in && stream->reliable;
+	facts->sent = counters->messages_sent;
+	facts->delivered = counters->messages_arrived;
+}
+
+/* Messages of a stream have no numbers of ours: which of them came, in which order,
+ * and with which bytes, is not judged. */
 static void stream_judge(struct stream *stream,
 			 const struct nopal_session *session, int end)
 {
 	if (stream->interrupted && end != NOPAL_ENDED_WELL)
 		return;
+	if (stream->report.begun)
+		stream_count(stream, session);
 	live_judge_end(&stream->judge, session,
 		       stream->no_room ? NOPAL_RESOURCE : end);
 	if (live_judge_is_broken(&stream->judge, NULL) &&
 	    stream->exit == TOOL_GOOD)
 		stream->exit = TOOL_FAILED;
+	stream->report.judgement = &stream->judge.judgement;
 }
 
 static void stream_on_ended(struct nopal_session *session, int end,
@@ -165,8 +193,8 @@ static void stream_on_ended(struct nopal_session *session, int end,
 			stream->exit = TOOL_ENVIRONMENT;
 		stream->report.overflowed = stream_out_dropped(stream->out);
 	}
-	stream_report_end(&stream->report, session, stream_now(stream));
 	stream_judge(stream, session, end);
+	stream_report_end(&stream->report, session, stream_now(stream));
 	if (end != NOPAL_ENDED_WELL && !stream->interrupted) {
 		if (!text || !*text)
 			text = "broken";
@@ -180,7 +208,8 @@ static void stream_on_ended(struct nopal_session *session, int end,
 	}
 	stream->session = NULL;
 	stream->over = true;
-	loop_stop(stream->loop);
+	stream->over_ns = stream_now(stream);
+	loop_event_start(stream->tick, 0);
 }
 
 static const struct nopal_callbacks stream_callbacks = {
@@ -222,11 +251,28 @@ static void stream_look(struct stream *stream)
 	nopal_session_abort(stream->session, "it does not close");
 }
 
+/* Who goes before the flow has closed cuts off what the peer has not heard yet. */
+static void stream_linger(struct stream *stream)
+{
+	const struct nopal_endpoint_counters *counters =
+		nopal_endpoint_counters(stream->endpoint);
+
+	if (!counters->sessions ||
+	    stream_now(stream) - stream->over_ns > STREAM_LINGER_NS)
+		loop_stop(stream->loop);
+	else
+		loop_event_start(stream->tick, STREAM_LOOK_NS);
+}
+
 static void stream_on_tick(void *user)
 {
 	struct stream *stream = user;
 	int64_t now_ns = stream_now(stream);
 
+	if (stream->over) {
+		stream_linger(stream);
+		return;
+	}
 	if (stream->session && stream->report.begun) {
 		if (stream->out)
 			stream->report.overflowed =
@@ -305,6 +351,7 @@ static bool stream_dial(struct stream *stream, const struct nopal_address *peer)
 	stream->endpoint = meet_endpoint(&stream->meet, stream->loop, peer);
 	if (!stream->endpoint)
 		return false;
+	stream_judge_begin(stream);
 	session = meet_open(&stream->meet, stream->endpoint, stream->plan, peer,
 			    &stream_callbacks, stream);
 	if (session && !stream->over)
@@ -334,16 +381,17 @@ static enum tool_exit stream_with(const struct tool_call *call,
 				  const struct nopal_address *address,
 				  bool opener)
 {
-	stream->exit = TOOL_ENVIRONMENT;
+	bool started;
+
 	stream->loop = loop_new(tool_value(call, "trace"));
-	if (stream->loop &&
-	    live_judge_watch(&stream->judges, loop_world(stream->loop),
-			     stream->plan) &&
-	    stream_start(call, stream, address, opener)) {
-		stream->exit = TOOL_GOOD;
-		if (!stream->over)
-			loop_run(stream->loop);
-	}
+	started = stream->loop &&
+		  live_judge_watch(&stream->judges, loop_world(stream->loop),
+				   stream->plan) &&
+		  stream_start(call, stream, address, opener);
+	if (!started && stream->exit == TOOL_GOOD)
+		stream->exit = TOOL_ENVIRONMENT;
+	else if (started && !stream->over)
+		loop_run(stream->loop);
 	if (stream->loop)
 		loop_end_world(stream->loop);
 	live_judge_fini(&stream->judge);

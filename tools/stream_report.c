@@ -129,6 +129,9 @@ static void stream_json(const struct stream_report *report,
 	stream_json_set(object, "too_long_messages", report->too_long);
 	stream_json_set(object, "empty_messages", report->empty);
 	stream_json_counters(object, growth);
+	if (report->judgement)
+		json_object_set_new(object, "judged",
+				    judge_json(report->judgement));
 	json_dumpf(object, out, JSON_COMPACT);
 	fputc('\n', out);
 	fflush(out);
@@ -175,4 +178,6 @@ void stream_report_end(struct stream_report *report,
 		fprintf(stderr, "in all, with %s:\n", report->peer);
 	stream_report_say(report, session, &nothing, report->begun_ns, now_ns,
 			  "result");
+	if (report->judgement && !report->jsonl)
+		judge_say_not(report->judgement, stderr);
 }

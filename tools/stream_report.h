@@ -5,7 +5,7 @@
 #ifndef NOPAL_STREAM_REPORT_H
 #define NOPAL_STREAM_REPORT_H
 
-#include "nopal.h"
+#include "judge.h"
 
 struct stream_report {
 	const char *plan;
@@ -16,6 +16,7 @@ struct stream_report {
 	 * composition puts nothing around it. */
 	uint64_t too_long, empty;
 	uint64_t overflowed; /* messages that the output had no room for */
+	const struct judgement *judgement; /* of the whole; NULL: none */
 	int64_t begun_ns, last_ns;
 	struct nopal_counters last; /* at the last line */
 };

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# stream.sh -- `nopal stream` over loopback: each end judges what it sees, and says
+# which promises it cannot judge, as messages of a stream have no numbers.
+#
+#   stream.sh PROGRAM          (or $NOPAL; exit 77: it cannot run here)
+set -u
+nopal=${1:-${NOPAL:-}}
+[ -x "$nopal" ] || { echo "no program: skipped"; exit 77; }
+work=$(mktemp -d) || exit 77
+trap 'rm -rf "$work"' EXIT
+fail() {
+	echo "FAILED: $*"
+	tail -n 5 "$work"/*.err "$work"/*.json
+	exit 1
+}
+
+# stream CODE WORDS...: the file goes over; both ends end with this code.
+stream() {
+	want=$1
+	shift
+	timeout 60 "$nopal" stream "$@" --listen 127.0.0.1:0 --out "file:$work/out" \
+		>"$work/listen.json" 2>"$work/listen.err" &
+	listener=$!
+	until grep -q '^listening on' "$work/listen.err"; do
+		kill -0 $listener 2>/dev/null || fail "no listener: $*"
+		sleep 0.02
+	done
+	port=$(sed -n 's/^listening on 127.0.0.1:\([0-9]*\);.*/\1/p' "$work/listen.err")
+	timeout 60 "$nopal" stream "$@" "127.0.0.1:$port" --in "file:$work/in" \
+		>"$work/open.json" 2>"$work/open.err"
+	code=$?
+	[ $code = "$want" ] || fail "the opener ended with $code: $*"
+	wait $listener
+	code=$?
+	[ $code = "$want" ] || fail "the listener ended with $code: $*"
+}
+# verdict END QUALITY WORD: at this end, in JSON.
+verdict() {
+	grep -q "\"type\":\"result\".*\"judged\":{.*\"$2\":{[^}]*\"verdict\":\"$3\"" \
+		"$work/$1.json" || fail "$1: $2 is not: $3"
+}
+
+head -c 200000 /dev/urandom >"$work/in" || exit 77
+stream 0 -c bulk --jsonl
+cmp "$work/in" "$work/out" || fail "other bytes came"
+verdict open delivery held
+verdict open progress held
+for quality in order duplicates integrity; do
+	verdict open $quality "not judged"
+	verdict listen $quality "not judged"
+done
+verdict listen delivery "not judged" # how much was sent is not known there
+verdict listen progress held
+
+stream 0 -c bulk
+grep -q '^not judged: order "as sent", duplicates "none"' "$work/open.err" ||
+	fail "what is not judged is not said"
+
+# in the layers of many streams, too
+stream 0 -c streams --jsonl
+verdict open delivery held
+
+# nobody is there
+timeout 60 "$nopal" stream -c bulk 127.0.0.1:9 --set virtual_circuit.attempts=1 \
+	--in "file:$work/in" --jsonl >"$work/open.json" 2>"$work/open.err"
+[ $? = 1 ] || fail "nobody is there, and it is no error"
+grep -q '"verdict":"broken"' "$work/open.json" && fail "who is not there breaks a promise"
+echo "well"
