@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* abandon_sent -- gives up one segment in ten, and calls it arrived. */
+/* abandon_sent -- gives up one segment in four, and calls it arrived. */
 #include "microprotocol.h"
 
 struct abandon_sent {
@@ -12,7 +12,7 @@ static enum nopal_verdict abandon_sent_on_to_net(struct nopal_session *session,
 {
 	struct abandon_sent *self = nopal_state(session, part);
 
-	if (++self->seen % 10)
+	if (++self->seen % 4)
 		return NOPAL_CONTINUE;
 	segment->fate = NOPAL_ARRIVED;
 	nopal_segment_abandon(session, segment);
@@ -23,7 +23,7 @@ const struct nopal_microprotocol nopal_abandon_sent = {
 	.abi = NOPAL_ABI,
 	.name = "abandon_sent",
 	.family = "broken",
-	.summary = "gives up one segment in ten, and calls it arrived",
+	.summary = "gives up one segment in four, and calls it arrived",
 	.bindings =
 		(const struct nopal_binding[]){ NOPAL_ON(SEGMENT_TO_NET,
 							 abandon_sent_on_to_net,
