@@ -92,7 +92,7 @@ static void test_what_came_after_a_mark_goes(void **state)
 	(void)state;
 	mark = arena.newest;
 	nopal__zeroed(&arena, 1, 8);
-	nopal__zeroed_secret(&arena, 8);
+	assert_non_null(nopal__zeroed_secret(&arena, 8));
 	nopal__arena_back(&arena, mark);
 	assert_ptr_equal(arena.newest, mark);
 	strcpy(kept, "kept");

@@ -219,6 +219,49 @@ static void urgent_once(void **unused)
 	nopal_free(NULL, queue.ring);
 }
 
+/* Behind all, though it is urgent; those at a place are looked at and taken out, with
+ * the ring turned, too. */
+static void appended_and_removed(void **unused)
+{
+	enum { COUNT = 5, ROOM = 16 };
+
+	(void)unused;
+	for (uint32_t turned = 0; turned < ROOM; turned++)
+		for (uint32_t gone = 0; gone < COUNT; gone++) {
+			struct nopal_queue queue = { .head = 0 };
+
+			broke = true;
+			assert_true(nopal_queue_append(NULL, &queue,
+						       segments[0]) < 0);
+			broke = false;
+			segments[COUNT - 1]->urgent = true;
+			for (uint32_t i = 0; i < COUNT; i++) {
+				assert_int_equal(
+					nopal_queue_append(NULL, &queue,
+							   segments[i]),
+					0);
+				if (i > 0)
+					continue;
+				queue.head = turned;
+				queue.ring[turned] = segments[0]->handle;
+			}
+			segments[COUNT - 1]->urgent = false;
+			assert_int_equal(queue.room, ROOM);
+			nopal_queue_remove(&queue, gone);
+			assert_int_equal(queue.count, COUNT - 1);
+			for (uint32_t i = 0; i < COUNT - 1; i++)
+				assert_ptr_equal(
+					nopal_queue_at(NULL, &queue, i),
+					segments[i < gone ? i : i + 1]);
+			nopal_queue_rest(NULL, &queue);
+			assert_non_null(queue.ring);
+			queue.count = 0;
+			nopal_queue_rest(NULL, &queue);
+			assert_null(queue.ring);
+			assert_int_equal(queue.head + queue.room, 0);
+		}
+}
+
 /* ------------------------------------------------------------------- lanes */
 
 enum { GATE = 1, OTHER = 2 };
@@ -322,6 +365,7 @@ int main(void)
 		cmocka_unit_test(inserted_by_age),
 		cmocka_unit_test(urgent_ones_first),
 		cmocka_unit_test(urgent_once),
+		cmocka_unit_test(appended_and_removed),
 		cmocka_unit_test(lanes_have_one_order),
 		cmocka_unit_test(lanes_stop_apart),
 	};
