@@ -152,6 +152,7 @@ static void assert_listed(struct nopal_session *const *sessions, unsigned count)
 	struct nopal_core *const *at_next = &endpoint->sessions;
 
 	assert_int_equal(counters->sessions, count);
+	assert_int_equal(endpoint->by_id.used, count);
 	for (unsigned i = count; i-- > 0; core = core->next) {
 		assert_ptr_equal(core, sessions[i]);
 		assert_ptr_equal(core->at, at_next);
@@ -178,6 +179,28 @@ static void test_sessions_are_listed_and_counted(void **state)
 			nopal_session_abort(sessions[i], "test");
 		assert_listed(sessions, 0);
 	}
+}
+
+/* What it has in a train leaves before it goes, here and at a door. */
+static void test_no_train_is_of_a_session_that_is_gone(void **state)
+{
+	struct nopal_endpoint *door = nopal_sim_endpoint(rig.world, 1, 7000);
+	struct nopal_session *session = open_to(endpoint, PORT, NULL, NULL);
+	struct nopal_session *other = open_to(endpoint, PORT + 1, NULL, NULL);
+	uint64_t left = counters->datagrams_out;
+
+	(void)state;
+	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
+	door->train_of = nopal__core(session);
+	assert_int_equal(nopal_send(session, "x", 1, 0), 0);
+	assert_ptr_equal(endpoint->train_of, nopal__core(session));
+	nopal_session_abort(other, "test");
+	assert_ptr_equal(endpoint->train_of, nopal__core(session));
+	assert_ptr_equal(door->train_of, nopal__core(session));
+	nopal_session_abort(session, "test");
+	assert_null(endpoint->train_of);
+	assert_null(door->train_of);
+	assert_true(counters->datagrams_out > left);
 }
 
 static void ended(struct nopal_session *session, int end, const char *text,
@@ -297,6 +320,10 @@ static void test_a_handshake_needs_no_permission(void **state)
 	rig_close(&rig);
 	begin(CIRCUIT);
 	assert_int_equal(allow(0, NULL, NULL), 0);
+	endpoint->demux = NOPAL_DEMUX_ADDRESS;
+	assert_int_equal(
+		nopal_endpoint_allow(endpoint, rig.plan, 0, NULL, NULL),
+		-EINVAL);
 }
 
 /* -------------------------------------------------------------------- doors */
@@ -351,6 +378,7 @@ int main(void)
 		CASE(test_a_reply_comes_from_the_peer_alone),
 		CASE(test_a_door_takes_no_openings),
 		CASE(test_sessions_are_listed_and_counted),
+		CASE(test_no_train_is_of_a_session_that_is_gone),
 		CASE(test_sessions_share_their_callbacks),
 		CASE(test_a_listener_is_told_whom_it_has),
 		CASE(test_a_listener_without_memory_is_none),
