@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* How long, how often and how many: at which moment a doubt becomes an ask, and what the
+ * network says an end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "demux.h"
+#include "doubt.h"
+#include "reset.h"
+#include "rig.h"
+
+static const char CIRCUIT[] =
+	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
+	"sequenced_segments {}\npositive_ack {}\nretransmit {}\na_tap {}\n";
+static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
+
+static struct rig rig;
+static struct nopal_core *core; /* the opener's */
+static unsigned asks;
+
+static void note(void *user, int64_t now_ns, const struct nopal_address *from,
+		 const struct nopal_address *to, const uint8_t *bytes,
+		 size_t length)
+{
+	uint8_t kind;
+
+	(void)user, (void)now_ns, (void)from, (void)to, (void)length;
+	asks += nopal__first_byte_parse(bytes[0], &kind) &&
+		kind == NOPAL_KIND_ASK;
+}
+
+static void watch(void)
+{
+	core = nopal__core(rig.opener.session);
+	nopal__be_awake(core);
+	asks = 0;
+	nopal_sim_tap(rig.world, note, NULL);
+}
+
+static void begin(const char *config)
+{
+	rig_open(&rig, config, NULL);
+	watch();
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	nopal_sim_tap(rig.world, NULL, NULL);
+	rig_close(&rig);
+	return 0;
+}
+
+static void pass(int64_t time_ns)
+{
+	rig.world->now_ns += time_ns;
+}
+
+/* As a part does it, in a turn. */
+static void doubt(bool look)
+{
+	bool outermost = nopal__turn_begin(rig.world);
+
+	nopal__touch(core);
+	if (look)
+		nopal__doubt_look(core);
+	else
+		nopal_session_doubt(&core->session);
+	nopal__turn_end(rig.world, outermost);
+	rig_run(&rig, 0);
+}
+
+/* -------------------------------------------------------------------- asking */
+
+static void test_an_ask_is_each_400_ms_at_most(void **state)
+{
+	uint64_t nonce;
+
+	(void)state;
+	begin(CIRCUIT);
+	pass(NOPAL_SECOND);
+	doubt(false);
+	nonce = core->awake->doubt.nonce;
+	assert_true(nonce != 0);
+	assert_int_equal(asks, 1);
+	assert_int_equal(core->awake->doubt.asked_ns, core->now_ns);
+	assert_int_equal(core->awake->doubt.since_ns, core->now_ns);
+	pass(400 * NOPAL_MILLISECOND - 1);
+	doubt(false);
+	assert_int_equal(asks, 1);
+	pass(1);
+	doubt(false);
+	assert_int_equal(asks, 2);
+	assert_true(core->awake->doubt.nonce == nonce); /* of one silence */
+	core->awake->heard_ns = core->now_ns;
+	pass(400 * NOPAL_MILLISECOND);
+	doubt(false);
+	assert_true(core->awake->doubt.nonce != nonce);
+	assert_int_equal(core->awake->doubt.since_ns, core->now_ns);
+}
+
+static void
+test_a_look_asks_after_a_second_where_something_is_owed(void **state)
+{
+	(void)state;
+	begin(CIRCUIT);
+	core->awake->heard_ns = rig.world->now_ns;
+	pass(NOPAL_SECOND);
+	doubt(true);
+	assert_int_equal(asks, 0); /* nothing is owed */
+	core->awake->departures.next++;
+	core->awake->heard_ns = rig.world->now_ns;
+	core->awake->doubt.nonce = 5;
+	pass(NOPAL_SECOND - 1);
+	doubt(true);
+	assert_int_equal(asks, 0);
+	assert_int_equal(core->awake->doubt.nonce, 0);
+	pass(1);
+	doubt(true);
+	assert_int_equal(asks, 1);
+	core->awake->departures.next--;
+}
+
+static void test_only_who_can_be_reset_asks(void **state)
+{
+	enum nopal_life life;
+
+	(void)state;
+	begin(CIRCUIT);
+	pass(NOPAL_SECOND);
+	life = core->life;
+	core->life = NOPAL_LIFE_OPENING;
+	nopal_session_doubt(&core->session);
+	core->life = life;
+	core->lowest = false;
+	nopal_session_doubt(&core->session);
+	core->lowest = true;
+	assert_int_equal(core->awake->doubt.nonce, 0);
+	rig_close(&rig);
+	rig_begin(&rig, PLAIN);
+	watch();
+	pass(NOPAL_SECOND);
+	nopal_session_doubt(&core->session);
+	assert_int_equal(core->awake->doubt.nonce, 0);
+}
+
+static void test_silence_is_of_who_is_owed_something(void **state)
+{
+	enum nopal_life life;
+	int64_t silence_ns;
+
+	(void)state;
+	begin(CIRCUIT);
+	pass(NOPAL_SECOND);
+	silence_ns = rig.world->now_ns - core->awake->heard_ns;
+	assert_int_equal(nopal_session_silence(&core->session), 0);
+	core->awake->departures.next++;
+	assert_int_equal(nopal_session_silence(&core->session), silence_ns);
+	core->awake->departures.next--;
+	core->awake->doubt.nonce = 5;
+	assert_int_equal(nopal_session_silence(&core->session), silence_ns);
+	core->lowest = false;
+	assert_int_equal(nopal_session_silence(&core->session), 0);
+	core->lowest = true;
+	core->awake->doubt.nonce = 0;
+	life = core->life;
+	core->life = NOPAL_LIFE_OPENING;
+	assert_int_equal(nopal_session_silence(&core->session), silence_ns);
+	core->opener = false;
+	assert_int_equal(nopal_session_silence(&core->session), 0);
+	core->opener = true;
+	core->life = life;
+}
+
+/* ------------------------------------------------------------------- answers */
+
+static void answer(uint64_t id, uint64_t nonce, size_t length)
+{
+	bool outermost = nopal__turn_begin(rig.world);
+	uint8_t bytes[16];
+	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
+	struct nopal_reader reader = nopal_reader_over(bytes, length);
+
+	nopal_write(&writer, id, NOPAL_ID_BYTES);
+	nopal_write(&writer, nonce, 8);
+	nopal_write(&writer, 0, 1);
+	nopal__touch(core);
+	nopal__doubt_answered(core, &reader);
+	nopal__turn_end(rig.world, outermost);
+}
+
+static void test_an_answer_has_all_of_the_ask(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	begin(CIRCUIT);
+	id = core->peer_id;
+	core->awake->doubt.nonce = 0;
+	core->awake->doubt.since_ns = core->awake->heard_ns + 1;
+	answer(id, ~UINT64_C(0), 12); /* nobody was asked */
+	core->awake->doubt.nonce = 5;
+	answer(id + 1, ~UINT64_C(5), 12);
+	answer(id, 5, 12); /* it is known there */
+	answer(id, ~UINT64_C(5), 11);
+	answer(id, ~UINT64_C(5), 13);
+	core->awake->doubt.since_ns = core->awake->heard_ns;
+	answer(id, ~UINT64_C(5), 12); /* it was heard since */
+	assert_int_equal(rig.opener.ended, 0);
+	core->awake->doubt.since_ns++;
+	answer(id, ~UINT64_C(5), 12);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
+	assert_string_equal(rig.opener.end_text, NOPAL_TEXT_RESTARTED);
+}
+
+/* ------------------------------------------------------- what the network says */
+
+static struct nopal_hint hint_of(enum nopal_hint_is what, uint8_t kind,
+				 uint32_t id)
+{
+	struct nopal_hint hint = {
+		.what = what,
+		.to = core->peer,
+		.head = { nopal__first_byte(kind), (uint8_t)(id >> 24),
+			  (uint8_t)(id >> 16), (uint8_t)(id >> 8),
+			  (uint8_t)id },
+		.head_bytes = 5,
+	};
+
+	return hint;
+}
+
+static void refuse(void)
+{
+	struct nopal_hint hint =
+		hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, core->peer_id);
+
+	nopal__endpoint_hint(rig.opener.endpoint, &hint);
+}
+
+/* Three, over half a second, after one and a half of silence. */
+static void test_refusals_are_three_in_half_a_second(void **state)
+{
+	(void)state;
+	begin(CIRCUIT);
+	pass(NOPAL_SECOND);
+	refuse();
+	pass(500 * NOPAL_MILLISECOND);
+	refuse();
+	assert_int_equal(core->awake->doubt.refusals, 2);
+	assert_int_equal(rig.opener.ended, 0);
+	refuse();
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
+	assert_string_equal(rig.opener.end_text, "the peer's port is closed");
+}
+
+static void test_refusals_that_come_too_soon_wait(void **state)
+{
+	(void)state;
+	begin(CIRCUIT);
+	core->awake->heard_ns = rig.world->now_ns;
+	pass(1000 * NOPAL_MILLISECOND + 1);
+	for (int i = 0; i < 5; i++)
+		refuse();
+	pass(500 * NOPAL_MILLISECOND - 2);
+	refuse();
+	assert_int_equal(rig.opener.ended,
+			 0); /* of silence there is too little */
+	core->awake->heard_ns -= 2;
+	refuse();
+	assert_int_equal(rig.opener.ended, 0); /* and of refusals */
+	pass(1);
+	refuse();
+	assert_int_equal(rig.opener.ended, 0);
+	pass(1);
+	refuse();
+	assert_int_equal(rig.opener.ended, 1);
+}
+
+static void test_what_was_heard_since_refutes_them(void **state)
+{
+	(void)state;
+	begin(CIRCUIT);
+	pass(2 * NOPAL_SECOND);
+	refuse();
+	refuse();
+	assert_int_equal(core->awake->doubt.refusals, 2);
+	core->awake->heard_ns = rig.world->now_ns;
+	pass(2 * NOPAL_SECOND);
+	refuse();
+	assert_int_equal(core->awake->doubt.refusals, 1);
+	assert_int_equal(core->awake->doubt.refused_ns, rig.world->now_ns);
+}
+
+static void test_without_a_handshake_refusals_say_nothing(void **state)
+{
+	(void)state;
+	rig_begin(&rig, PLAIN);
+	watch();
+	pass(2 * NOPAL_SECOND);
+	nopal__demux_know_peer(core);
+	refuse();
+	assert_int_equal(rig.opener.endpoint->port.counters.hints, 1);
+	assert_int_equal(core->awake->doubt.refusals, 0);
+}
+
+/* By the peer's id, or, of what opens, by its own; from the peer's address. */
+static void test_a_hint_names_a_session(void **state)
+{
+	const uint64_t *hints;
+	struct nopal_hint hint;
+	struct nopal_endpoint *endpoint;
+
+	(void)state;
+	begin(CIRCUIT);
+	endpoint = rig.opener.endpoint;
+	hints = &endpoint->port.counters.hints;
+	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, core->peer_id);
+	hint.head_bytes = 4;
+	nopal__endpoint_hint(endpoint, &hint);
+	hint.head_bytes = 5;
+	hint.head[0] ^= 0x80;
+	nopal__endpoint_hint(endpoint, &hint);
+	hint.head[0] ^= 0x80;
+	hint.to.port++;
+	nopal__endpoint_hint(endpoint, &hint);
+	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_CONNECT, core->local_id);
+	hint.to.port++;
+	nopal__endpoint_hint(endpoint, &hint);
+	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_CONNECT, core->peer_id);
+	nopal__endpoint_hint(endpoint, &hint);
+	assert_int_equal(*hints, 0);
+	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_CONNECT, core->local_id);
+	nopal__endpoint_hint(endpoint, &hint);
+	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, core->peer_id);
+	nopal__endpoint_hint(endpoint, &hint);
+	assert_int_equal(*hints, 2);
+}
+
+/* ------------------------------------------------------------- our own socket */
+
+static void assert_blamed(enum nopal_end end, bool expected)
+{
+	char *text = nopal__doubt_text(core, end, "why");
+
+	if (expected)
+		assert_non_null(strstr(text, strerror(ENETUNREACH)));
+	else
+		assert_string_equal(text, "why");
+	free(text);
+}
+
+static void test_a_socket_is_to_blame_for_five_seconds(void **state)
+{
+	struct nopal_port *port;
+	char *text;
+
+	(void)state;
+	begin(CIRCUIT);
+	port = nopal__endpoint_port(rig.opener.endpoint);
+	assert_blamed(NOPAL_PEER_LOST, false);
+	port->send_error = ENETUNREACH;
+	port->send_error_ns = core->awake->heard_ns;
+	rig.world->now_ns = port->send_error_ns;
+	assert_blamed(NOPAL_PEER_LOST, true);
+	assert_blamed(NOPAL_UNREACHABLE, true);
+	assert_blamed(NOPAL_GAVE_UP, true);
+	assert_blamed(NOPAL_ABORTED, false);
+	core->awake->heard_ns++;
+	assert_blamed(NOPAL_PEER_LOST, false);
+	core->awake->heard_ns--;
+	core->lowest = false;
+	assert_blamed(NOPAL_PEER_LOST, false);
+	core->lowest = true;
+	pass(5 * NOPAL_SECOND - 1);
+	assert_blamed(NOPAL_PEER_LOST, true);
+	pass(1);
+	assert_blamed(NOPAL_PEER_LOST, false);
+	text = nopal__doubt_text(core, NOPAL_ABORTED, NULL);
+	assert_string_equal(text, "");
+	free(text);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_teardown(name, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_an_ask_is_each_400_ms_at_most),
+		CASE(test_a_look_asks_after_a_second_where_something_is_owed),
+		CASE(test_only_who_can_be_reset_asks),
+		CASE(test_silence_is_of_who_is_owed_something),
+		CASE(test_an_answer_has_all_of_the_ask),
+		CASE(test_refusals_are_three_in_half_a_second),
+		CASE(test_refusals_that_come_too_soon_wait),
+		CASE(test_what_was_heard_since_refutes_them),
+		CASE(test_without_a_handshake_refusals_say_nothing),
+		CASE(test_a_hint_names_a_session),
+		CASE(test_a_socket_is_to_blame_for_five_seconds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
