@@ -60,8 +60,9 @@ struct sim_flow {
 	uint64_t delivered_messages, delivered_bytes;
 	uint64_t duplicates, out_of_order, late, wrong_messages, wrong_bytes;
 	struct judge_count twice, overtaken,
-		wrong;	   /* the same, for the judge */
-	unsigned accepted; /* sessions of the receiver */
+		wrong;		 /* the same, for the judge */
+	unsigned accepted;	 /* sessions of the receiver */
+	struct judge_facts gone; /* what destinations counted that have ended */
 	int64_t last_delivery_ns;
 };
 
@@ -120,6 +121,9 @@ void sim_judge_idle(struct sim_run *run);
 /* What a session held when it ended, or holds when the run does. */
 void sim_judge_held(struct sim_run *run, struct sim_end *end,
 		    const struct nopal_session *session);
+/* One of the destinations of the flow's sender ended: the same. */
+void sim_judge_destination(struct sim_flow *flow,
+			   const struct nopal_destination_info *info);
 /* When all has ended: verdicts, and whom they blame. */
 void sim_judge(struct sim_run *run);
 

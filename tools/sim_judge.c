@@ -39,6 +39,19 @@ static void facts_add(struct judge_facts *facts,
 	facts->control += counters->control_out;
 }
 
+/* Both ends, and those of a group that have ended. */
+static void facts_of_flow(struct judge_facts *facts,
+			  const struct sim_flow *flow,
+			  const struct nopal_counters *sender,
+			  const struct nopal_counters *receiver)
+{
+	facts_add(facts, sender);
+	facts_add(facts, receiver);
+	facts->misuses += flow->gone.misuses;
+	facts->data += flow->gone.data;
+	facts->control += flow->gone.control;
+}
+
 /* ------------------------------------------------------------- standing still */
 
 static int64_t link_trip_ns(const struct nopal_link *link)
@@ -155,8 +168,8 @@ static bool storms(const struct sim_run *run)
 	for (int i = 0; i < run->options.flows; i++) {
 		const struct sim_flow *flow = &run->flows[i];
 
-		facts_add(&facts, end_counters(&flow->sender));
-		facts_add(&facts, end_counters(&flow->receiver));
+		facts_of_flow(&facts, flow, end_counters(&flow->sender),
+			      end_counters(&flow->receiver));
 	}
 	return judge_storms(&facts);
 }
@@ -220,6 +233,13 @@ void sim_judge_held(struct sim_run *run, struct sim_end *end,
 	run->stranded |= end->stranded > 0;
 }
 
+void sim_judge_destination(struct sim_flow *flow,
+			   const struct nopal_destination_info *info)
+{
+	facts_add(&flow->gone, nopal_session_counters(info->session));
+	judge_suspect_held(flow->run->suspects, info->session);
+}
+
 static int end_of(const struct sim_end *end)
 {
 	if (!end->existed)
@@ -279,8 +299,7 @@ static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
 		.stranded = flow->receiver.stranded,
 		.steps = run->progress.steps / (uint64_t)run->options.flows,
 	};
-	facts_add(facts, sender);
-	facts_add(facts, receiver);
+	facts_of_flow(facts, flow, sender, receiver);
 	if (flow->no_room)
 		facts->sender_end = NOPAL_RESOURCE;
 	if (facts->numbered)

@@ -224,6 +224,16 @@ static void end_note(struct sim_run *run, struct sim_end *end,
 	end->session = NULL;
 }
 
+/* Here it is seen for the last time: a group ends without its destinations. */
+static void sender_destination(struct nopal_session *session,
+			       const struct nopal_destination_info *info,
+			       void *user)
+{
+	(void)session;
+	if (info->ended)
+		sim_judge_destination(user, info);
+}
+
 static void sender_ended(struct nopal_session *session, int how,
 			 const char *text, void *user)
 {
@@ -398,6 +408,7 @@ static const struct nopal_callbacks sender_callbacks = {
 	.opened = sender_opened,
 	.sent = sender_sent,
 	.writable = sender_writable,
+	.destination = sender_destination,
 	.ended = sender_ended,
 };
 static const struct nopal_callbacks receiver_callbacks = {

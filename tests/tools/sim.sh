@@ -89,6 +89,10 @@ expect 1 bulk --bytes 2MB --link "rate 10mbit delay 10ms down 300ms 1000000s"
 says '^nopal: held: .* for retransmit: the peer has it' err
 grep -q 'broken:\|blamed:' "$work/err" && bad "$(cat "$work/err")"
 
+# In a group each destination is seen when it ends.
+expect 1 one_to_many_all --bytes 2MB --link "rate 10mbit delay 10ms down 300ms 1000000s"
+says '^nopal: held: .* for retransmit: the peer has it' err
+
 expect 2 no_such_config
 expect 2 ctp_minimal --link "delay 10"
 says 'fix: ' err
