@@ -116,6 +116,27 @@ static void test_a_good_end_brings_the_rest(void **state)
 		-EPIPE);
 }
 
+/* The session had taken the message, and nobody has read it. */
+static void test_a_peer_that_goes_makes_no_good_end(void **state)
+{
+	struct talk *talk = *state;
+	bool told = false;
+
+	assert_int_equal(talk_say(talk, "unread", 6), 0);
+	assert_int_equal(
+		nopal_connection_close(talk->there, 0, &talk->problems),
+		-ETIMEDOUT); /* and it is gone */
+	talk->there = NULL;
+	assert_int_equal(nopal_connection_close(talk->here, talk_timeout_ns,
+						&talk->problems),
+			 -ECONNRESET);
+	talk->here = NULL;
+	for (size_t i = 0; i < talk->problems.count; i++)
+		told |= strstr(talk->problems.entries[i].cause, "aborted") !=
+			NULL;
+	assert_true(told);
+}
+
 /* A message of no bytes is one; the end in good order is another thing. */
 static void test_an_empty_message_is_no_end(void **state)
 {
@@ -165,6 +186,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TALK(test_messages_both_ways),
 		TALK(test_a_good_end_brings_the_rest),
+		TALK(test_a_peer_that_goes_makes_no_good_end),
 		TALK(test_an_empty_message_is_no_end),
 		TALK(test_nothing_comes_in_time),
 		cmocka_unit_test(test_nobody_listens),
