@@ -18,8 +18,7 @@ enum { PLANS = 3 };
 static const char *const configs[PLANS] = {
 	"transport_driver {}\nfixed_size {}\n",
 	"transport_driver {}\nfixed_size {}\nchecksum {}\n",
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"positive_ack {}\nretransmit {}\n",
+	"transport_driver {}\nresize {}\nsequenced_segments {}\n",
 };
 static struct nopal_plan *plans[PLANS];
 static struct nopal_listener_entry entries[PLANS];
