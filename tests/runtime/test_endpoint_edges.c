@@ -350,6 +350,28 @@ static void test_a_door_is_of_one_endpoint(void **state)
 	assert_null(two->door_of);
 }
 
+static void test_paths_end_with_their_door(void **state)
+{
+	struct nopal_endpoint *door = nopal_sim_endpoint(rig.world, 1, 7000);
+	struct nopal_session *session = open_to(endpoint, PORT, NULL, NULL);
+	struct nopal_awake *awake = rig_awake(session);
+	struct nopal_paths paths = {
+		.open = 7,
+		.path = { { 0 },
+			  { .endpoint = door },
+			  { .endpoint = endpoint } },
+	};
+
+	(void)state;
+	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
+	awake->paths = &paths;
+	nopal_endpoint_close(door);
+	awake->paths = NULL;
+	assert_null(paths.path[1].endpoint);
+	assert_ptr_equal(paths.path[2].endpoint, endpoint);
+	assert_int_equal(paths.open, 5);
+}
+
 /* ------------------------------------------------------------------ secrets */
 
 static void test_shards_have_one_secret_and_others_their_own(void **state)
@@ -384,6 +406,7 @@ int main(void)
 		CASE(test_a_listener_without_memory_is_none),
 		CASE(test_a_handshake_needs_no_permission),
 		CASE(test_a_door_is_of_one_endpoint),
+		CASE(test_paths_end_with_their_door),
 		CASE(test_shards_have_one_secret_and_others_their_own),
 	};
 

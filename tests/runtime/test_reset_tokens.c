@@ -190,6 +190,42 @@ static void test_resets_are_so_many_a_second(void **state)
 	assert_false(ask(NOPAL_KIND_DATA, ID, RESET + 1));
 }
 
+/* What is no reset, or is of nobody here, is counted, and ends nothing. */
+static void test_a_reset_is_believed_whole_and_from_the_peer(void **state)
+{
+	const struct nopal_endpoint_counters *counters;
+	uint8_t bytes[RESET + 1];
+	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
+	struct nopal_address elsewhere = stranger();
+	struct nopal_core *core;
+	uint64_t token[2];
+
+	(void)state;
+	begin(false);
+	core = nopal__core(rig.opener.session);
+	counters = &core->endpoint->port.counters;
+	token_of(endpoint, &nopal__core(rig.acceptor.session)->peer,
+		 core->peer_id, token);
+	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_RESET), 1);
+	nopal_write(&writer, core->peer_id, 4);
+	for (int i = 0; i < 2; i++)
+		nopal_write(&writer, token[i], 8);
+	nopal__reset_receive(core->endpoint, &core->peer, bytes, RESET - 1);
+	nopal__reset_receive(core->endpoint, &core->peer, bytes, RESET + 1);
+	assert_int_equal(counters->malformed, 2);
+	nopal__reset_receive(core->endpoint, &elsewhere, bytes, RESET);
+	bytes[RESET - 1] ^= 1;
+	nopal__reset_receive(core->endpoint, &core->peer, bytes, RESET);
+	assert_int_equal(counters->unknown_session, 2);
+	assert_int_equal(rig.opener.ended, 0);
+	bytes[RESET - 1] ^= 1;
+	nopal__reset_receive(core->endpoint, &core->peer, bytes, RESET);
+	nopal__turn_end(rig.world, true);
+	assert_int_equal(rig.opener.ended, 1);
+	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
+	assert_int_equal(counters->unknown_session, 2);
+}
+
 /* ------------------------------------------------------------------- proofs */
 
 static void proof_of(const struct nopal_session *session, uint64_t proof[2])
@@ -297,6 +333,7 @@ int main(void)
 		CASE(test_a_reset_has_the_token_of_its_manual),
 		CASE(test_few_datagrams_are_answered),
 		CASE(test_resets_are_so_many_a_second),
+		CASE(test_a_reset_is_believed_whole_and_from_the_peer),
 		CASE(test_each_peer_has_the_others_proof),
 		CASE(test_a_proof_is_read_whole_and_once),
 		CASE(test_without_a_handshake_nothing_is_proved),
