@@ -188,6 +188,13 @@ static void test_resets_are_so_many_a_second(void **state)
 	for (unsigned i = 0; i < 6; i++)
 		assert_true(ask(NOPAL_KIND_DATA, ID, RESET + 1));
 	assert_false(ask(NOPAL_KIND_DATA, ID, RESET + 1));
+	/* to the most and no further */
+	rig.world->now_ns += 10 * NOPAL_MILLISECOND;
+	assert_true(ask(NOPAL_KIND_DATA, ID, RESET + 1));
+	rig.world->now_ns += (BURST - 4) * NOPAL_MILLISECOND;
+	for (unsigned i = 0; i < BURST; i++)
+		assert_true(ask(NOPAL_KIND_DATA, ID, RESET + 1));
+	assert_false(ask(NOPAL_KIND_DATA, ID, RESET + 1));
 }
 
 /* What is no reset, or is of nobody here, is counted, and ends nothing. */
