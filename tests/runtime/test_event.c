@@ -291,7 +291,6 @@ static void test_what_no_filter_stops_goes_on(void **state)
 {
 	const struct nopal_binding filter =
 		NOPAL_ON(SEGMENT_FROM_NET, lab_filters);
-	const struct nopal_counters *counters;
 
 	(void)state;
 	rig_run(&rig, NOPAL_SECOND);
@@ -299,12 +298,13 @@ static void test_what_no_filter_stops_goes_on(void **state)
 	assert_int_equal(rig_count(&rig.acceptor, NOPAL_SEGMENT_VERIFIED), 1);
 	nopal_bind(rig.acceptor.session, rig_part(rig.acceptor.session, "lab"),
 		   &filter);
-	counters = nopal_session_counters(rig.acceptor.session);
 	for (unsigned i = 0; i < 3; i++) {
 		lab_stops = i < 2;
 		rig_send(&rig, "y");
 		rig_run(&rig, NOPAL_SECOND);
-		assert_int_equal(counters->segments_stopped, i < 2 ? i + 1 : 2);
+		assert_int_equal(nopal_session_counters(rig.acceptor.session)
+					 ->segments_stopped,
+				 i < 2 ? i + 1 : 2);
 		assert_int_equal(rig.acceptor.delivered, i < 2 ? 1 : 2);
 	}
 }

@@ -11,6 +11,7 @@
 #include "compose.h"
 #include "failing.h"
 #include "request.h"
+#include "bytes.h"
 #include "rig.h"
 
 enum {
@@ -165,8 +166,8 @@ static void test_an_answer_says_which_session_is_ours(void **state)
 	assert_int_equal(said_count, 1);
 	id = reply(&one, ANSWER, &length);
 	assert_int_equal(length, NOPAL_ID_BYTES);
-	assert_int_equal(id[0] << 24 | id[1] << 16 | id[2] << 8 | id[3],
-			 (int)nopal_session_id(rig.acceptor.session));
+	assert_int_equal(nopal__get(id, NOPAL_ID_BYTES),
+			 nopal_session_id(rig.acceptor.session));
 	heard = nopal_session_counters(rig.acceptor.session);
 	assert_int_equal(heard->datagrams_in, 1);
 	assert_int_equal(heard->datagram_bytes_in, all);
