@@ -230,10 +230,12 @@ static void test_copies_leave_by_all_open_paths(void **state)
 	fake.trains = 0;
 	send_one(BYTES);
 	assert_int_equal(fake.trains, 3);
-	for (unsigned i = 0; i < 3; i++)
-		seen |= 1u << (fake.train[i].port == ID
-				       ? 0
-				       : fake.train[i].port - 30);
+	for (unsigned i = 0; i < 3; i++) {
+		uint16_t port = fake.train[i].port;
+
+		assert_int_equal(fake.train[i].datagrams, 1);
+		seen |= 1u << (port == ID ? 0 : port - 30);
+	}
 	assert_int_equal(seen, paths.open);
 	life = core->life;
 	core->life = NOPAL_LIFE_OPENING;
