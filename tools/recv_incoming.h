@@ -40,8 +40,9 @@ struct incoming {
 	uint64_t end_size, end_hash;
 	struct progress_file file;
 	struct live_judge judge;
-	bool noted;	       /* a note of the protocol has come */
-	uint32_t chunk_bytes;  /* of a DATA, all but the last */
+	bool noted;	      /* a note of the protocol has come */
+	bool chunk_known;     /* by a DATA that came; else as our plan has it */
+	uint64_t chunk_bytes; /* of a DATA, all but the last */
 	uint64_t first_number; /* of the file, for the judge */
 	uint64_t started_at;   /* the offset of its START */
 	struct loop_event *step, *job;
@@ -67,6 +68,7 @@ void recv_end_meeting(const struct incoming *incoming, int end);
 /* recv_judge.c */
 void recv_judge_begin(struct incoming *incoming);
 void recv_judge_note(struct incoming *incoming,
+		     const struct nopal_message *message,
 		     const struct transfer_note *note);
 /* A file is over, and all of it is known to have come or not. */
 void recv_judge_file(struct incoming *incoming);

@@ -4,7 +4,8 @@
  *
  * The notes number what is sent: a file's DATA have offsets that grow by one chunk
  * after the other, but where a file is spread or sent to several, where what one lost
- * is sent again to others.
+ * is sent again to others.  How long a chunk is the sender decides, whose MTU may be
+ * another: it is seen from the first one.
  */
 #include <string.h>
 
@@ -30,29 +31,56 @@ static uint64_t recv_number(const struct incoming *incoming, uint64_t offset)
 	return incoming->first_number + offset / incoming->chunk_bytes;
 }
 
+/* The last one of a file may be short.  What has been numbered by another length is not
+ * judged. */
+static void recv_learn_chunk(struct incoming *incoming, uint64_t offset,
+			     uint64_t bytes)
+{
+	uint64_t size = incoming->offer.size;
+	bool last = offset >= size || bytes >= size - offset;
+
+	if (incoming->chunk_known || bytes == 0 ||
+	    (last && bytes <= incoming->chunk_bytes))
+		return;
+	incoming->chunk_known = !last;
+	if (bytes == incoming->chunk_bytes)
+		return;
+	if (incoming->judge.beyond > incoming->first_number)
+		incoming->judge.facts.numbered = false;
+	incoming->chunk_bytes = bytes;
+}
+
 void recv_judge_note(struct incoming *incoming,
+		     const struct nopal_message *message,
 		     const struct transfer_note *note)
 {
+	uint64_t length = nopal_message_length(message);
+
 	incoming->noted = true;
 	if (note->type == TRANSFER_OFFER)
 		incoming->first_number = incoming->judge.beyond;
 	else if (note->type == TRANSFER_START)
 		incoming->started_at = note->offset;
-	if (note->type == TRANSFER_DATA && incoming->part)
+	if (note->type == TRANSFER_DATA && incoming->part) {
+		recv_learn_chunk(incoming, note->offset,
+				 length - TRANSFER_DATA_HEADER);
 		live_judge_came(&incoming->judge,
 				recv_number(incoming, note->offset));
-	else if (note->type != TRANSFER_PING)
+	} else if (note->type != TRANSFER_PING) {
 		live_judge_moved(&incoming->judge);
+	}
 }
 
 /* Nothing more of the file will come. */
 void recv_judge_file(struct incoming *incoming)
 {
-	if (incoming->offer.size && incoming->share == RECV_WHOLE)
-		live_judge_missing(
-			&incoming->judge,
-			recv_number(incoming, incoming->started_at),
-			recv_number(incoming, incoming->offer.size - 1) + 1);
+	uint64_t from = incoming->started_at, size = incoming->offer.size;
+	uint64_t chunk = incoming->chunk_bytes;
+	uint64_t first = recv_number(incoming, from);
+
+	if (size && from <= size && incoming->share == RECV_WHOLE)
+		live_judge_missing(&incoming->judge, first,
+				   first + (size - from + chunk - 1) / chunk);
 	incoming->judge.facts.bytes_seen = true;
 }
 

@@ -460,7 +460,7 @@ static void recv_on_received(struct nopal_session *session,
 		nopal_session_abort(session, TRANSFER_STRANGER);
 		return;
 	}
-	recv_judge_note(incoming, &note);
+	recv_judge_note(incoming, message, &note);
 	recv_on_note(incoming, message, &note);
 }
 

@@ -179,6 +179,40 @@ static void test_another_file_is_left_alone(void **state)
 	close(fd);
 }
 
+/* How much a DATA carries is the sender's choice, whose MTU may be another: no promise
+ * is broken by that, from the beginning or from the middle. */
+static void scene_is_judged_well(struct scene *scene, uint64_t from,
+				 uint64_t chunk)
+{
+	if (from)
+		scene_half_ours(scene);
+	scene_offers(scene, from);
+	scene_say(scene, &(struct step){ TRANSFER_START, from, from });
+	for (uint64_t at = from, end; at < FILE_BYTES; at = end) {
+		end = at + chunk < FILE_BYTES ? at + chunk : FILE_BYTES;
+		scene_say(scene, &(struct step){ TRANSFER_DATA, at, end });
+	}
+	scene_say(scene, &(struct step){ TRANSFER_END, 0, 0 });
+	scene_wait(scene, TRANSFER_RESULT);
+	scene_is_whole(scene);
+	nopal_session_close(scene->session);
+	scene_look(scene);
+	assert_null(scene->group.receivers->incomings);
+	assert_false(scene->group.broken);
+	unlinkat(scene->group.folder.fd, "f", 0);
+}
+
+static void test_chunks_of_any_length_break_no_promise(void **state)
+{
+	static const uint64_t chunks[] = { 40000, 100000, FILE_BYTES - 1,
+					   FILE_BYTES };
+
+	for (size_t i = 0; i < sizeof(chunks) / sizeof(chunks[0]); i++) {
+		scene_is_judged_well(*state, 0, chunks[i]);
+		scene_is_judged_well(*state, HALF_BYTES, chunks[i]);
+	}
+}
+
 /* ----------------------------------------------------------------- evil senders */
 
 static void scene_is_empty(const struct scene *scene)
@@ -352,6 +386,7 @@ int main(void)
 		CASE(test_another_file_is_replaced),
 		CASE(test_another_file_is_left_alone),
 		CASE(test_others_are_less_far_in_order),
+		CASE(test_chunks_of_any_length_break_no_promise),
 		CASE(test_data_beyond_the_end_are_refused),
 		CASE(test_an_end_of_another_length_is_refused),
 		CASE(test_a_wrong_hash_leaves_nothing),
