@@ -203,29 +203,29 @@ release_misuse(struct nopal_core *core, const struct nopal_part *part,
 		      segment->number, bit);
 }
 
-static void go_past(struct nopal_core *core, struct nopal_segment *segment,
-		    enum nopal_barrier barrier)
+static void record_release(struct nopal_core *core,
+			   const struct nopal_part *part,
+			   const struct nopal_segment *segment,
+			   enum nopal_barrier barrier)
 {
-	if (segment->waiting[barrier])
-		return;
+	nopal__record(core, NOPAL_TRACED_RELEASE, part->index,
+		      (uint16_t)barrier, segment->number,
+		      segment->waiting[barrier]);
+}
+
+static __attribute__((noinline)) void
+release_last(struct nopal_core *core, const struct nopal_part *part,
+	     struct nopal_segment *segment, enum nopal_barrier barrier)
+{
+	record_release(core, part, segment, barrier);
 	if (barrier != NOPAL_SEND)
 		nopal__segment_settle(core, segment);
 	else if (segment->wanted)
 		nopal__depart(core, segment);
 }
 
-static __attribute__((noinline)) void
-release_recorded(struct nopal_core *core, const struct nopal_part *part,
-		 struct nopal_segment *segment, enum nopal_barrier barrier)
-{
-	nopal__record(core, NOPAL_TRACED_RELEASE, part->index,
-		      (uint16_t)barrier, segment->number,
-		      segment->waiting[barrier]);
-	go_past(core, segment, barrier);
-}
-
-/* A packet has ten of these, of which few let it go: each call comes last, so that
- * there is nothing to keep for afterwards. */
+/* Most releases leave other bits: each call here comes last, so that there is
+ * nothing to keep for afterwards. */
 NOPAL_HOT void nopal_release(struct nopal_session *session,
 			     const struct nopal_part *part,
 			     struct nopal_segment *segment,
@@ -239,10 +239,10 @@ NOPAL_HOT void nopal_release(struct nopal_session *session,
 		return;
 	}
 	segment->waiting[barrier] &= ~bit;
-	if (core->world->tracer)
-		release_recorded(core, part, segment, barrier);
+	if (segment->waiting[barrier])
+		record_release(core, part, segment, barrier);
 	else
-		go_past(core, segment, barrier);
+		release_last(core, part, segment, barrier);
 }
 
 /* -------------------------------------------------------------- departures */
