@@ -125,7 +125,7 @@ static void read_costs(const struct oracle *oracle, double *ret_cost)
 		arrivals += oracle->side[i].arrivals;
 		overtaken += oracle->side[i].overtaken;
 	}
-	each = arrivals ? arrivals : 1;
+	each = arrivals > 0 ? arrivals : 1;
 	ret_cost[COST_LOST] = 100 * (1 - arrivals / expected(oracle));
 	ret_cost[COST_OVERTAKEN] = 100 * overtaken / each;
 	ret_cost[COST_TIME] = (double)oracle->last_ns / NOPAL_SECOND / each;
