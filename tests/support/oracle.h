@@ -205,6 +205,8 @@ void oracle_violated(struct oracle *oracle, const char *how, ...)
 /* oracle_inside.c: has the layer of this part segments that have left, and whose
  * status is not known? */
 bool oracle_waits_for_ack(const struct oracle_side *side, int part);
+/* Wait messages that arrived for an order, or for their time? */
+bool oracle_keeps_messages(const struct oracle_side *side);
 /* Of data, in all layers of all sides that live. */
 uint64_t oracle_departures(const struct oracle *oracle);
 /* For people: where each side is, and what it holds. */

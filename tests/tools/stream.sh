@@ -22,7 +22,7 @@ stream() {
 	timeout 60 "$nopal" stream "$@" --listen 127.0.0.1:0 --out "file:$work/out" \
 		>"$work/listen.json" 2>"$work/listen.err" &
 	listener=$!
-	until grep -q '^listening on' "$work/listen.err"; do
+	until grep -q '^listening on .*:[0-9]*;' "$work/listen.err"; do
 		kill -0 $listener 2>/dev/null || fail "no listener: $*"
 		sleep 0.02
 	done
