@@ -118,6 +118,8 @@ bool weather_is_calm(const struct weather *weather)
 					    "rate", "delay 1s" };
 	const char *words = weather->phase[weather->phases - 1].words;
 
+	if (weather_has(weather, "kbit")) /* what stands in line comes late */
+		return false;
 	for (size_t i = 0; i < sizeof(wild) / sizeof(*wild); i++)
 		if (strstr(words, wild[i]))
 			return false;

@@ -33,7 +33,8 @@ void weather_write(const struct weather *weather, char *text, size_t room);
 int64_t weather_calm_ns(const struct weather *weather);
 /* Has any phase this word? */
 bool weather_has(const struct weather *weather, const char *word);
-/* Is nothing lost, overtaken or slow in the last phase?  A round trip of 2 s is. */
+/* Is nothing lost, overtaken or slow in the last phase?  A round trip of 2 s is, and
+ * a path that was so slow before that its queue takes long. */
 bool weather_is_calm(const struct weather *weather);
 /* So long without a way through, so far, or so slow, that who has patience as by default may
  * lose it. */
