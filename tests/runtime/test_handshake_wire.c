@@ -348,6 +348,7 @@ static void test_an_opening_is_as_its_manual_says(void **state)
 /* A listener's word that it gave itself: of all that it names, and of its secret. */
 static void test_a_mac_is_of_all_that_it_names(void **state)
 {
+	static const uint8_t nothing[1];
 	struct nopal_address from[3];
 	uint64_t mac[8];
 
@@ -364,7 +365,7 @@ static void test_a_mac_is_of_all_that_it_names(void **state)
 				       : 0]
 		};
 		struct nopal_request request =
-			nopal__request(&context, NULL, 0);
+			nopal__request(&context, nothing, 0);
 
 		request.peer_id = ID + (i == 3);
 		request.fingerprint = 5 + (i == 4);
