@@ -19,10 +19,11 @@ fail() {
 stream() {
 	want=$1
 	shift
+	rm -f "$work/listen.err"
 	timeout 60 "$nopal" stream "$@" --listen 127.0.0.1:0 --out "file:$work/out" \
 		>"$work/listen.json" 2>"$work/listen.err" &
 	listener=$!
-	until grep -q '^listening on .*:[0-9]*;' "$work/listen.err"; do
+	until grep -qs '^listening on .*:[0-9]*;' "$work/listen.err"; do
 		kill -0 $listener 2>/dev/null || fail "no listener: $*"
 		sleep 0.02
 	done
