@@ -18,6 +18,9 @@ FAKE(m_keeper,
      .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
 
+FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
+     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
+
 /* A role path_limit that the test speaks for. */
 FAKE(m_path, .provides = FAKE_ROLES({ "path_limit", true }),
      .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
@@ -36,6 +39,10 @@ static const char HOPES[] =
 	UPPER LOWER "  fixed_size {}\n  checksum {}\n  a_tap {}\n}\n";
 static const char KEEPS[] =
 	UPPER LOWER "  fixed_size {}\n  m_keeper {}\n  a_tap {}\n}\n";
+
+static const char SINKS[] =
+	"layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
+	"  m_gate {}\n}\n" LOWER "  fixed_size {}\n  m_keeper {}\n}\n";
 
 static struct rig rig;
 
@@ -77,9 +84,10 @@ static void test_pieces_rise_as_one_body(void **state)
 	assert_int_equal(rig_awake(rig.acceptor.session)->segments.alive, 0);
 }
 
-/* Whichever allocation fails as they arrive: nothing is left of them. */
+/* Whichever allocation fails as they arrive: all of them are there, or nothing is. */
 static void test_pieces_without_memory_are_a_loss(void **state)
 {
+	enum { BYTES = 1400 };
 	uint64_t nth = 1, failed;
 
 	(void)state;
@@ -90,12 +98,14 @@ static void test_pieces_without_memory_are_a_loss(void **state)
 		rig_begin(&rig, CUTS);
 		nopal_path_limit_set(&below(&rig.opener)->session, 0);
 		below(&rig.acceptor);
-		assert_int_equal(rig_send_bytes(&rig, 1400), 0);
+		assert_int_equal(rig_send_bytes(&rig, BYTES), 0);
 		failing_from(nth++, false);
 		rig_run(&rig, 20 * NOPAL_MILLISECOND);
 		failed = failing_stop();
 		ended = rig.acceptor.ended;
 		assert_true(failed || rig.acceptor.delivered == 2);
+		assert_true(rig.acceptor.delivered < 2 ||
+			    rig.acceptor.length[1] == BYTES);
 		if (!ended) {
 			assert_int_equal(
 				rig_awake(rig.acceptor.session)->segments.alive,
@@ -230,6 +240,46 @@ static void test_no_room_below_is_a_missing_message(void **state)
 	assert_int_equal(rig.opener.ended, 0);
 }
 
+/* As a gate lets it go, outside of the call that sends it. */
+static void send_and_let_go(const char *text)
+{
+	struct nopal_session *upper = rig.opener.session;
+
+	rig_send(&rig, text);
+	nopal_release(upper, rig_part(upper, "m_gate"),
+		      nopal__pool_oldest(&rig_awake(upper)->segments),
+		      NOPAL_SEND);
+}
+
+/* Messages and segments of the layer below are objects of one budget. */
+static void test_a_segment_that_sinks_needs_room_below(void **state)
+{
+	struct nopal_message *message;
+	struct nopal_core *lower;
+	const struct nopal_objects *above;
+
+	(void)state;
+	rig_add(&m_gate);
+	rig_add(&m_keeper);
+	rig_open(&rig, SINKS, NULL);
+	lower = below(&rig.opener);
+	above = &rig_awake(rig.opener.session)->segments;
+	send_and_let_go("x");
+	assert_int_equal(lower->awake->segments.alive, 1);
+	assert_int_equal(above->alive, 0);
+	message = nopal__message_make(lower, 1);
+	lower->awake->budget.objects = 2;
+	send_and_let_go("y");
+	assert_int_equal(lower->awake->segments.alive, 1);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	lower->awake->budget.objects = 3;
+	send_and_let_go("z");
+	assert_int_equal(lower->awake->segments.alive, 2);
+	assert_int_equal(rig.opener.fates[NOPAL_MISSING], 1);
+	assert_int_equal(above->alive, 0);
+	nopal__message_free(lower, message);
+}
+
 /* -------------------------------------------------------------------- fates */
 
 /* Which fate of a message has one, and only one; -1: none has. */
@@ -303,6 +353,7 @@ int main(void)
 		CASE(test_reliability_is_known_above),
 		CASE(test_no_room_below_ends_who_relies_on_it),
 		CASE(test_no_room_below_is_a_missing_message),
+		CASE(test_a_segment_that_sinks_needs_room_below),
 		CASE(test_the_fate_below_is_the_one_above),
 		CASE(test_who_knows_better_above_is_not_told),
 	};
