@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <limits.h>
 #include <string.h>
 
 #include "fake_world.h"
@@ -390,6 +391,122 @@ static void test_a_coded_segment_is_rebuilt(void **state)
 	assert_int_equal(core->awake->segments.alive, 0);
 }
 
+/* -------------------------------------------------------- numbers and formats */
+
+static void test_a_number_that_was_seen_is_noted(void **state)
+{
+	const struct nopal_part *part;
+	uint8_t index;
+
+	(void)state;
+	begin(CODED);
+	nopal__be_awake(core);
+	part = rig_part(session, "sequenced_segments");
+	index = plan->serial_of[part->attribute[0]];
+	assert_int_not_equal(index, 0);
+	core->awake->serial[index - 1] = 5;
+	nopal_serial_seen(session, part, 0, 77);
+	assert_int_equal(core->awake->serial[index - 1], 77);
+}
+
+enum { FORMAT_BYTES = 9, TOLD_BYTES = 4 };
+
+static int kind_told;
+static bool understood;
+
+static int tells_kind(const struct nopal_part *part,
+		      struct nopal_reader datagram)
+{
+	(void)part, (void)datagram;
+	return kind_told;
+}
+
+static bool reads(struct nopal_session *of, const struct nopal_part *part,
+		  struct nopal_segment *segment, struct nopal_reader *reader)
+{
+	(void)of, (void)part, (void)segment;
+	nopal_read(reader, TOLD_BYTES);
+	return understood;
+}
+
+/* A part that has data in a format of its own, as which it reads four bytes. */
+static void give_format(struct nopal_part *part)
+{
+	static const struct nopal_format format = { .bytes = FORMAT_BYTES,
+						    .kind_of = tells_kind,
+						    .unpack = reads };
+	static const struct nopal_microprotocol formats = { .format = &format };
+
+	*part = (struct nopal_part){ .microprotocol = &formats };
+	plan->format = part;
+	plan->kinds[NOPAL_KIND_DATA].formatted = 1;
+}
+
+static void test_what_its_format_does_not_know_is_malformed(void **state)
+{
+	struct nopal_segment *segment;
+	struct nopal_part part;
+	uint32_t least;
+
+	(void)state;
+	begin(PLAIN);
+	nopal__be_awake(core);
+	give_format(&part);
+	least = plan->head_bytes + TOLD_BYTES;
+	understood = true;
+	assert_null(unpack(least - 1));
+	assert_int_equal(core->awake->counters.rx_malformed, 1);
+	segment = unpack(least + 3);
+	assert_int_equal(segment->body.length, 3);
+	nopal_segment_drop(session, segment);
+	understood = false;
+	assert_null(unpack(least + 3));
+	assert_int_equal(core->awake->counters.rx_malformed, 2);
+	assert_int_equal(core->awake->segments.alive, 0);
+}
+
+/* What is none of a format's kinds is data, which unpack judges. */
+static void test_a_format_tells_its_kinds(void **state)
+{
+	static const int none[] = { -1, NOPAL_FORMAT_KINDS, INT_MIN, INT_MAX };
+	struct nopal_segment segment = { .kind = NOPAL_KIND_DATA };
+	struct nopal_part part;
+
+	(void)state;
+	begin(PLAIN);
+	give_format(&part);
+	for (unsigned i = 0; i < NOPAL_FORMAT_KINDS; i++)
+		plan->format_code[i] = (uint8_t)(NOPAL_KIND_DATA + 1 + i);
+	for (kind_told = 0; kind_told < NOPAL_FORMAT_KINDS; kind_told++)
+		assert_int_equal(nopal__foreign_kind(plan, NULL, 0),
+				 NOPAL_KIND_DATA + 1 + kind_told);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		kind_told = none[i];
+		assert_int_equal(nopal__foreign_kind(plan, NULL, 0),
+				 NOPAL_KIND_DATA);
+	}
+	assert_int_equal(nopal_format_kind_of(session, &segment), -1);
+	plan->kinds[NOPAL_KIND_DATA].formatted = 2 + 3;
+	assert_int_equal(nopal_format_kind_of(session, &segment), 3);
+}
+
+static void test_control_leaves_room_for_its_format(void **state)
+{
+	const struct nopal_part *control;
+	struct nopal_part part;
+	uint32_t limit;
+
+	(void)state;
+	begin(CODED);
+	control = rig_part(session, "forward_error_correction");
+	limit = nopal_control_limit(session, control, 0);
+	give_format(&part);
+	assert_int_equal(nopal_control_limit(session, control, 0), limit);
+	plan->kinds[control->kind[0]].formatted = 2;
+	assert_int_equal(nopal_control_limit(session, control, 0),
+			 limit - FORMAT_BYTES);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_teardown(name, teardown)
@@ -405,6 +522,10 @@ int main(void)
 		CASE(test_what_is_too_short_is_malformed),
 		CASE(test_what_is_sealed_badly_is_counted),
 		CASE(test_a_coded_segment_is_rebuilt),
+		CASE(test_a_number_that_was_seen_is_noted),
+		CASE(test_what_its_format_does_not_know_is_malformed),
+		CASE(test_a_format_tells_its_kinds),
+		CASE(test_control_leaves_room_for_its_format),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
