@@ -135,6 +135,7 @@ static void test_what_waited_leaves_no_list_behind(void **state)
 	assert_int_equal(rig.acceptor.delivered, 40);
 	awake = rig_awake(session);
 	assert_null(awake->waiting_open);
+	assert_int_equal(awake->bytes_held, before);
 	assert_int_equal(awake->unfinished, 0);
 	assert_int_equal(awake->messages.alive, 0);
 }
@@ -205,6 +206,7 @@ static void test_a_message_below_is_the_segment_above(void **state)
 	assert_ptr_equal(nopal__pool_find(&awake->segments, message->above),
 			 segment);
 	assert_int_equal(message->length, 10);
+	assert_int_equal(message->cookie, 0);
 	assert_ptr_equal(message->one.buffer, segment->body.buffer);
 	assert_int_equal(segment->fate, NOPAL_UNKNOWN);
 	assert_true(segment->below);
