@@ -44,10 +44,15 @@ struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 	return segment->handle.generation == handle.generation ? segment : NULL;
 }
 
+/* Which was the last that was fetched before its turn, and how many were. */
+static uint32_t fetched, fetches;
+
 void nopal_segment_prefetch(struct nopal_session *session,
 			    struct nopal_handle handle)
 {
-	(void)session, (void)handle;
+	(void)session;
+	fetched = handle.index;
+	fetches++;
 }
 
 static int set_up(void **unused)
@@ -200,6 +205,48 @@ static void urgent_ones_first(void **unused)
 		nopal_queue_pop(&queue);
 	}
 	segments[9]->urgent = segments[7]->urgent = false;
+	nopal_free(NULL, queue.ring);
+}
+
+static void urgent_ones_alone(void **unused)
+{
+	static const uint32_t pushed[] = { 9, 3, 7 };
+	struct nopal_queue queue = { 0 };
+
+	(void)unused;
+	assert_int_equal(nopal_queue_push(NULL, &queue, segments[0]), 0);
+	nopal_queue_pop(&queue);
+	for (size_t i = 0; i < 3; i++) {
+		segments[pushed[i]]->urgent = true;
+		assert_int_equal(
+			nopal_queue_push(NULL, &queue, segments[pushed[i]]), 0);
+	}
+	assert_int_equal(queue.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_ptr_equal(nopal_queue_first(NULL, &queue),
+				 segments[pushed[i]]);
+		nopal_queue_pop(&queue);
+		segments[pushed[i]]->urgent = false;
+	}
+	nopal_free(NULL, queue.ring);
+}
+
+/* While one is first, the one two places behind it is fetched, where there is one. */
+static void fetched_before_its_turn(void **unused)
+{
+	struct nopal_queue queue = { 0 };
+
+	(void)unused;
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(nopal_queue_push(NULL, &queue, segments[i]),
+				 0);
+	fetches = 0;
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_ptr_equal(nopal_queue_first(NULL, &queue), segments[i]);
+		assert_int_equal(fetches, i < 2 ? i + 1 : 2);
+		assert_int_equal(fetched, i < 2 ? i + 2 : 3);
+		nopal_queue_pop(&queue);
+	}
 	nopal_free(NULL, queue.ring);
 }
 
@@ -364,6 +411,8 @@ int main(void)
 		cmocka_unit_test(empty_and_over_budget),
 		cmocka_unit_test(inserted_by_age),
 		cmocka_unit_test(urgent_ones_first),
+		cmocka_unit_test(urgent_ones_alone),
+		cmocka_unit_test(fetched_before_its_turn),
 		cmocka_unit_test(urgent_once),
 		cmocka_unit_test(appended_and_removed),
 		cmocka_unit_test(lanes_have_one_order),
