@@ -346,6 +346,41 @@ static void test_a_hint_names_a_session(void **state)
 	assert_int_equal(*hints, 2);
 }
 
+static void test_an_ended_session_takes_no_hint(void **state)
+{
+	enum nopal_life life;
+
+	(void)state;
+	begin(CIRCUIT);
+	pass(2 * NOPAL_SECOND);
+	life = core->life;
+	core->life = NOPAL_LIFE_ENDED;
+	refuse();
+	core->life = life;
+	assert_int_equal(rig.opener.endpoint->port.counters.hints, 0);
+	assert_int_equal(core->awake->doubt.refusals, 0);
+}
+
+/* Whoever knows the path has it told, once, and no refusal comes of it. */
+static void test_too_long_is_said_of_the_path(void **state)
+{
+	enum { PASSES = 1300 };
+	struct nopal_hint hint;
+
+	(void)state;
+	begin(CIRCUIT);
+	rig.plan->path_floor--; /* as where a part asks the path */
+	hint = hint_of(NOPAL_HINT_TOO_LONG, NOPAL_KIND_DATA, core->peer_id);
+	hint.datagram_bytes = PASSES;
+	nopal__endpoint_hint(rig.opener.endpoint, &hint);
+	rig_pass(&rig, NOPAL_MILLISECOND);
+	rig.plan->path_floor++;
+	assert_int_equal(core->awake->path_hint, 1 + PASSES);
+	assert_int_equal(rig_count(&rig.opener, NOPAL_PATH_NARROWED), 1);
+	assert_int_equal(core->awake->doubt.refusals, 0);
+	assert_int_equal(rig.opener.endpoint->port.counters.hints, 1);
+}
+
 /* ------------------------------------------------------------- our own socket */
 
 static void assert_blamed(enum nopal_end end, bool expected)
@@ -404,6 +439,8 @@ int main(void)
 		CASE(test_what_was_heard_since_refutes_them),
 		CASE(test_without_a_handshake_refusals_say_nothing),
 		CASE(test_a_hint_names_a_session),
+		CASE(test_an_ended_session_takes_no_hint),
+		CASE(test_too_long_is_said_of_the_path),
 		CASE(test_a_socket_is_to_blame_for_five_seconds),
 	};
 
