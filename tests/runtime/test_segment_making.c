@@ -19,9 +19,6 @@ static const char UNTRACKED[] = "transport_driver {}\nfixed_size {}\n";
 static const char ACKED[] =
 	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 	"positive_ack {}\nretransmit {}\n";
-static const char CODED[] =
-	"transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
-	"forward_error_correction {}\nm_keeper {}\n";
 
 /* What was there before is not to be seen. */
 static void test_a_segment_is_made_of_nothing_old(void **state)
@@ -306,24 +303,6 @@ static void test_control_leaves_at_once_and_is_counted(void **state)
 		arrived + 1);
 }
 
-/* Redundancy passes the gates as data do. */
-static void test_what_is_carried_waits_as_data_do(void **state)
-{
-	const struct nopal_part *part;
-	struct nopal_segment *segment;
-	uint8_t *bytes;
-
-	(void)state;
-	kept_open(CODED);
-	part = rig_part(session, "forward_error_correction");
-	segment = nopal_control_new(session, part, 0, 8, &bytes);
-	assert_int_equal(
-		nopal__core(session)->layer->plan->kinds[segment->kind].class,
-		NOPAL_KIND_CARRIED);
-	assert_true(segment->wanted);
-	nopal__segment_free(nopal__core(session), segment);
-}
-
 /* -------------------------------------------------------------------- records */
 
 static void test_a_segment_leaves_its_story(void **state)
@@ -384,6 +363,8 @@ static void test_mistakes_are_counted_and_noted(void **state)
 	nopal__depart(nopal__core(session), segment);
 	assert_int_equal(
 		record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->a, 2);
+	assert_int_equal(
+		record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->b, 0);
 	assert_int_equal(awake->counters.refused_sends, 2);
 	awake->counters.refused_sends = 0;
 	assert_null(nopal_segment_find(session, gone));
@@ -419,6 +400,50 @@ static void test_a_gate_holds_again_what_has_left(void **state)
 			 part->hold[NOPAL_SEND]);
 	assert_int_equal(segment->waiting[NOPAL_SEND], part->hold[NOPAL_SEND]);
 	settle(2, NOPAL_ARRIVED);
+}
+
+FAKE(m_second,
+     .holds = FAKE_HOLDS({ "the test", NOPAL_FINISH, NOPAL_DATA, false },
+			 { "the test", NOPAL_DEALLOCATE, NOPAL_DATA, false }),
+     .bindings = FAKE_BINDINGS(NOPAL_ON(SEGMENT_LOST, fake_on_segment)));
+static const char TWICE[] =
+	"transport_driver {}\nfixed_size {}\nm_second {}\nm_keeper {}\n";
+
+/* Each of two says its part, and neither speaks for both. */
+static void test_each_release_is_recorded_with_what_is_left(void **state)
+{
+	const struct nopal_part *first, *second;
+	const struct record *released;
+	struct nopal_segment *segment;
+
+	(void)state;
+	rig_add(&m_second);
+	kept_open(TWICE);
+	first = rig_part(session, "m_keeper");
+	second = rig_part(session, "m_second");
+	records_start(rig.world);
+	rig_send(&rig, "x");
+	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_FINISH)->b,
+			 first->hold[NOPAL_FINISH] |
+				 second->hold[NOPAL_FINISH]);
+	assert_int_equal(record_of(NOPAL_TRACED_HOLD, NOPAL_DEALLOCATE)->b,
+			 second->hold[NOPAL_DEALLOCATE]);
+	segment = rig_segment(session, 2);
+	nopal_release(session, first, segment, NOPAL_FINISH);
+	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_FINISH);
+	assert_int_equal(released->part, first->index);
+	assert_int_equal(released->a, 2);
+	assert_int_equal(released->b, second->hold[NOPAL_FINISH]);
+	assert_false(segment->done);
+	nopal_release(session, second, segment, NOPAL_FINISH);
+	assert_true(segment->done);
+	assert_null(record_of(NOPAL_TRACED_FREE, 0));
+	nopal_release(session, second, segment, NOPAL_DEALLOCATE);
+	records_stop(rig.world);
+	released = record_of(NOPAL_TRACED_RELEASE, NOPAL_DEALLOCATE);
+	assert_int_equal(released->part, second->index);
+	assert_int_equal(released->b, 0);
+	assert_int_equal(rig_awake(session)->segments.alive, 0);
 }
 
 static void test_control_says_nothing_old(void **state)
@@ -457,10 +482,10 @@ int main(void)
 		CASE(test_control_buffers_are_used_again),
 		CASE(test_no_memory_for_control_is_no_segment),
 		CASE(test_control_leaves_at_once_and_is_counted),
-		CASE(test_what_is_carried_waits_as_data_do),
 		CASE(test_a_segment_leaves_its_story),
 		CASE(test_mistakes_are_counted_and_noted),
 		CASE(test_a_gate_holds_again_what_has_left),
+		CASE(test_each_release_is_recorded_with_what_is_left),
 		CASE(test_control_says_nothing_old),
 	};
 
