@@ -62,11 +62,12 @@ tells "127.0.0.1:$port_of_other  *refused .*; fix: "
 
 # ---- the sender is killed: what is there is no file yet; and the same command again
 receivers 3 one_to_many_all
+each_begun() { for i in "$@"; do begun "$i" || return 1; done; }
 cut_short() { # SIGNAL CONF
 	"$nopal" send "$work/file" $to -c "$2" --rate 80Mbit 2>"$work/cut.log" &
 	sender=$!
 	pids="$pids $sender"
-	until_true 1500 begun 1 2 3 || fail "nothing came"
+	until_true 1500 each_begun 1 2 3 || fail "nothing came"
 	kill "-$1" $sender
 	wait $sender 2>/dev/null
 	code=$?
