@@ -468,6 +468,7 @@ static void test_what_its_format_does_not_know_is_malformed(void **state)
 /* What is none of a format's kinds is data, which unpack judges. */
 static void test_a_format_tells_its_kinds(void **state)
 {
+	static const uint8_t nothing[1];
 	static const int none[] = { -1, NOPAL_FORMAT_KINDS, INT_MIN, INT_MAX };
 	struct nopal_segment segment = { .kind = NOPAL_KIND_DATA };
 	struct nopal_part part;
@@ -478,11 +479,11 @@ static void test_a_format_tells_its_kinds(void **state)
 	for (unsigned i = 0; i < NOPAL_FORMAT_KINDS; i++)
 		plan->format_code[i] = (uint8_t)(NOPAL_KIND_DATA + 1 + i);
 	for (kind_told = 0; kind_told < NOPAL_FORMAT_KINDS; kind_told++)
-		assert_int_equal(nopal__foreign_kind(plan, NULL, 0),
+		assert_int_equal(nopal__foreign_kind(plan, nothing, 0),
 				 NOPAL_KIND_DATA + 1 + kind_told);
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
 		kind_told = none[i];
-		assert_int_equal(nopal__foreign_kind(plan, NULL, 0),
+		assert_int_equal(nopal__foreign_kind(plan, nothing, 0),
 				 NOPAL_KIND_DATA);
 	}
 	assert_int_equal(nopal_format_kind_of(session, &segment), -1);
