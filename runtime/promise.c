@@ -240,22 +240,29 @@ static void promise_to_many(struct nopal_promise_walk *walk,
 		walk->service.quality[NOPAL_ORDER].value = 0;
 }
 
+/* Does all arrive that this layer stands on, whatever properties messages have? */
+static bool promise_all_below(const struct nopal_composition *composition,
+			      size_t layer)
+{
+	struct nopal_promise_walk walk = {
+		.composition = composition,
+		.any_names = true,
+	};
+
+	nopal__promise_walk(&walk, layer + 1);
+	return nopal_promises(&walk.service, NOPAL_DELIVERY, NOPAL_ALL);
+}
+
 /* May messages of other classes be missing for good, where those of ours are not? */
 static bool promise_amid_partial(const struct nopal_promise_walk *walk,
 				 size_t layer)
 {
 	const struct nopal_service *below =
 		walk->casts ? &walk->session : &walk->service;
-	struct nopal_promise_walk any = {
-		.composition = walk->composition,
-		.any_names = true,
-	};
 
-	if (walk->any_names ||
-	    !nopal_promises(below, NOPAL_DELIVERY, NOPAL_ALL))
-		return false;
-	nopal__promise_walk(&any, layer + 1);
-	return !nopal_promises(&any.service, NOPAL_DELIVERY, NOPAL_ALL);
+	return !walk->any_names &&
+	       nopal_promises(below, NOPAL_DELIVERY, NOPAL_ALL) &&
+	       !promise_all_below(walk->composition, layer);
 }
 
 static void promise_layer(struct nopal_promise_walk *walk, size_t layer)
@@ -283,17 +290,11 @@ void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until)
 bool nopal__promise_stands_on_all(const struct nopal_composition *composition,
 				  size_t layer)
 {
-	struct nopal_promise_walk walk = {
-		.composition = composition,
-		.any_names = true,
-	};
-
 	for (size_t l = layer + 1; l < composition->layer_count; l++)
 		if (composition->layers[l].multiplicity ==
 		    NOPAL_PER_DESTINATION)
 			return false;
-	nopal__promise_walk(&walk, layer);
-	return walk.service.quality[NOPAL_DELIVERY].below == NOPAL_ALL;
+	return promise_all_below(composition, layer);
 }
 
 /* --------------------------------------------------------------------- of plans */
