@@ -49,8 +49,7 @@ enum {
 struct coalesce {
 	struct nopal_buffer *buffer; /* being filled, or NULL */
 	struct nopal_writer writer;
-	uint32_t count;	     /* messages in it */
-	uint64_t compressed; /* are they? */
+	uint32_t count; /* messages in it */
 	struct nopal_handle message[COALESCE_MESSAGES];
 };
 
@@ -163,33 +162,34 @@ static bool coalesce_prepare(struct nopal_session *session,
 
 /* May it share a segment with those that are there? */
 static bool coalesce_suits(struct nopal_session *session,
-			   const struct coalesce *self,
+			   const struct nopal_part *part,
 			   const struct nopal_message *message)
 {
+	const struct coalesce *self = nopal_state(session, part);
 	const struct nopal_message *first =
 		nopal_message_find(session, self->message[0]);
 
-	return first && nopal_message_is_like(session, first, message);
+	return first && nopal_message_is_like(session, first, message) &&
+	       nopal_get(first, part, COALESCE_COMPRESSED) ==
+		       nopal_get(message, part, COALESCE_COMPRESSED);
 }
 
 /* Adds the message whole or not at all. */
-static bool coalesce_add(struct nopal_session *session, struct coalesce *self,
+static bool coalesce_add(struct nopal_session *session,
 			 const struct nopal_part *part,
 			 const struct nopal_message *message)
 {
-	uint64_t compressed = nopal_get(message, part, COALESCE_COMPRESSED);
+	struct coalesce *self = nopal_state(session, part);
 	struct nopal_writer writer = self->writer;
 
 	if (self->count == COALESCE_MESSAGES ||
-	    (self->count && (self->compressed != compressed ||
-			     !coalesce_suits(session, self, message))))
+	    (self->count && !coalesce_suits(session, part, message)))
 		return false;
 	nopal_write_varint(&writer, message->length);
 	nopal_write_bytes(&writer, message->one.bytes, message->length);
 	if (writer.full)
 		return false;
 	self->writer = writer;
-	self->compressed = compressed;
 	self->message[self->count++] = message->handle;
 	return true;
 }
@@ -205,10 +205,10 @@ static enum nopal_verdict coalesce_on_from_user(struct nopal_session *session,
 	/* The message has its number: it takes its place before the full
 	 * segment goes, for its going may send more. */
 	if (!coalesce_prepare(session, self, message) ||
-	    !coalesce_add(session, self, part, message)) {
+	    !coalesce_add(session, part, message)) {
 		full = coalesce_end(session, part);
 		if (!coalesce_prepare(session, self, message) ||
-		    !coalesce_add(session, self, part, message))
+		    !coalesce_add(session, part, message))
 			return coalesce_break(session);
 	}
 	if (set->delay_ns && self->count == 1)
