@@ -167,17 +167,19 @@ bool oracle_waits_for_ack(const struct oracle_side *side, int part)
 	return side->session && stack_waits(nopal__core(side->session), part);
 }
 
+static void keeps_visit(const struct nopal_held *held, void *user)
+{
+	bool *keeps = user;
+
+	*keeps |= held->barrier == NOPAL_DELIVER;
+}
+
 bool oracle_keeps_messages(const struct oracle_side *side)
 {
-	const struct nopal_awake *awake = nopal__core(side->session)->awake;
-	const struct nopal_message *message =
-		awake ? nopal__pool_oldest(&awake->messages) : NULL;
+	bool keeps = false;
 
-	for (; message; message = nopal__pool_newer(message))
-		if (message->incoming && !message->delivered &&
-		    message->waiting)
-			return true;
-	return false;
+	nopal_session_held(side->session, keeps_visit, &keeps);
+	return keeps;
 }
 
 static uint64_t stack_departures(const struct nopal_core *core)
