@@ -319,7 +319,7 @@ static void fetching_look(struct fetching *fetching)
 	int64_t waited_ns = fetching_now(fetching) - judge->moved_ns;
 
 	if (group && live_judge_storms(judge, group)) {
-		fetching_over(fetching, "control segments without end");
+		fetching_over(fetching, LIVE_JUDGE_STORM);
 		return;
 	}
 	if ((fetching->stage != FETCH_TAKING &&

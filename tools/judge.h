@@ -135,6 +135,8 @@ void judge_join(struct judgement *judgement, const struct judgement *other);
 
 void judge_suspect_held(struct judge_suspects *suspects,
 			const struct nopal_session *session);
+/* Messages that came and were not delivered: of the part that keeps most of them. */
+uint64_t judge_stranded(const struct nopal_session *session);
 /* Segments of a session that were done and are kept by one alone; 0 unless they are
  * all that it ever sent. */
 uint64_t judge_hoarded(const struct nopal_session *session);

@@ -91,6 +91,22 @@ void judge_suspect_held(struct judge_suspects *suspects,
 	nopal_session_held(session, suspect_held, suspects);
 }
 
+static void stranded_visit(const struct nopal_held *held, void *user)
+{
+	uint64_t *most = user;
+
+	if (held->barrier == NOPAL_DELIVER && held->items > *most)
+		*most = held->items;
+}
+
+uint64_t judge_stranded(const struct nopal_session *session)
+{
+	uint64_t most = 0;
+
+	nopal_session_held(session, stranded_visit, &most);
+	return most;
+}
+
 static void hoard_visit(const struct nopal_held *held, void *user)
 {
 	uint64_t *most = user;

@@ -7,6 +7,7 @@
 
 #include "live_judge.h"
 #include "microprotocol.h"
+#include "transfer.h"
 
 enum {
 	LIVE_BITS = 8,
@@ -152,22 +153,6 @@ static struct judge_suspects *suspects_of(struct live_judge *one)
 	return one->suspects;
 }
 
-static void stranded_visit(const struct nopal_held *held, void *user)
-{
-	uint64_t *most = user;
-
-	if (held->barrier == NOPAL_DELIVER && held->items > *most)
-		*most = held->items;
-}
-
-static uint64_t stranded_in(const struct nopal_session *session)
-{
-	uint64_t most = 0;
-
-	nopal_session_held(session, stranded_visit, &most);
-	return most;
-}
-
 static uint64_t most(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -186,7 +171,7 @@ static void facts_add(const struct live_judge *one,
 	facts->control += counters->control_out;
 	facts->open_ns += nopal_world_now(one->world) - one->began_ns;
 	facts->hoarded = most(facts->hoarded, judge_hoarded(session));
-	facts->stranded = most(facts->stranded, stranded_in(session));
+	facts->stranded = most(facts->stranded, judge_stranded(session));
 }
 
 static void facts_add_destinations(const struct live_judge *one,
@@ -269,6 +254,24 @@ bool live_judge_storms(struct live_judge *one,
 {
 	facts_of(one, session);
 	return judge_storms(&one->facts);
+}
+
+bool live_judge_cuts_storm(struct live_judge *one,
+			   struct nopal_session *session)
+{
+	if (!live_judge_storms(one, session))
+		return false;
+	nopal_session_abort(session, LIVE_JUDGE_STORM);
+	return true;
+}
+
+void live_judge_cut_sender(struct live_judge *one,
+			   struct nopal_session *session)
+{
+	live_judge_stuck(one, session, "nothing moved");
+	nopal_session_abort(session, live_judge_keeps_none(one)
+					     ? TRANSFER_STANDS
+					     : "nothing moves any more");
 }
 
 /* What an abort cuts off was just under way. */

@@ -77,6 +77,13 @@ void live_judge_has_come(struct live_judge *one,
 /* Too much leaves for what is sent: not to go on. */
 bool live_judge_storms(struct live_judge *one,
 		       const struct nopal_session *session);
+/* The same, and the session is aborted for that. */
+#define LIVE_JUDGE_STORM "control segments without end"
+bool live_judge_cuts_storm(struct live_judge *one,
+			   struct nopal_session *session);
+/* Nothing of a file moves: the sender's session is aborted, and told why. */
+void live_judge_cut_sender(struct live_judge *one,
+			   struct nopal_session *session);
 /* Says who holds what of a session that goes on. */
 void live_judge_say_held(const struct nopal_session *session);
 /* A destination of the group ended: it is seen within `destination` for the last time. */

@@ -89,10 +89,8 @@ const char *recv_judge_look(struct incoming *incoming)
 	struct live_judge *judge = &incoming->judge;
 	struct nopal_session *session = incoming->out.session;
 
-	if (session && live_judge_storms(judge, session)) {
-		nopal_session_abort(session, "control segments without end");
+	if (session && live_judge_cuts_storm(judge, session))
 		return NULL;
-	}
 	if (!session || !live_judge_stands(judge))
 		return NULL;
 	if (incoming->state != RECV_TAKING || !incoming->end_known ||

@@ -90,17 +90,12 @@ bool send_end_stuck(struct sender *sender)
 
 	if (!session || sender->state == SEND_OPENING)
 		return false;
-	if (live_judge_storms(&sender->judge, session)) {
-		nopal_session_abort(session, "control segments without end");
+	if (live_judge_cuts_storm(&sender->judge, session))
 		return true;
-	}
 	send_look(sender, session);
 	if (!live_judge_stands(&sender->judge))
 		return false;
-	live_judge_stuck(&sender->judge, session, "nothing moved");
-	nopal_session_abort(session, live_judge_keeps_none(&sender->judge)
-					     ? TRANSFER_STANDS
-					     : "nothing moves any more");
+	live_judge_cut_sender(&sender->judge, session);
 	return true;
 }
 

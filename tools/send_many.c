@@ -253,21 +253,15 @@ static void send_many_judge(struct many *many, int64_t now_ns)
 	struct live_judge *judge = &many->judge;
 	uint64_t moves = send_many_moves(many);
 
-	if (live_judge_storms(judge, many->group)) {
-		nopal_session_abort(many->group,
-				    "control segments without end");
+	if (live_judge_cuts_storm(judge, many->group))
 		return;
-	}
 	if (moves != many->moves || many->stage == MANY_CHECKING ||
 	    send_many_is_heard(many, now_ns))
 		live_judge_moved(judge);
 	many->moves = moves;
 	if (!live_judge_stands(judge) || many_any(many, MANY_OPENING))
 		return;
-	live_judge_stuck(judge, many->group, "nothing moved");
-	nopal_session_abort(many->group, live_judge_keeps_none(judge)
-						 ? TRANSFER_STANDS
-						 : "nothing moves any more");
+	live_judge_cut_sender(judge, many->group);
 }
 
 static void send_many_tick(void *user)

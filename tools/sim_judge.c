@@ -215,20 +215,11 @@ void sim_judge_idle(struct sim_run *run)
 
 /* ------------------------------------------------------------------- verdicts */
 
-static void stranded_visit(const struct nopal_held *held, void *user)
-{
-	uint64_t *most = user;
-
-	if (held->barrier == NOPAL_DELIVER && held->items > *most)
-		*most = held->items;
-}
-
 void sim_judge_held(struct sim_run *run, struct sim_end *end,
 		    const struct nopal_session *session)
 {
 	judge_suspect_held(run->suspects, session);
-	end->stranded = 0;
-	nopal_session_held(session, stranded_visit, &end->stranded);
+	end->stranded = judge_stranded(session);
 	end->hoarded = judge_hoarded(session);
 	run->stranded |= end->stranded > 0;
 }
