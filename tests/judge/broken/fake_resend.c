@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fake_resend -- takes what is lost for done. */
-#include "microprotocol.h"
+#include "stands_in.h"
 
 static enum nopal_verdict fake_resend_on_fact(struct nopal_session *session,
 					      const struct nopal_part *part,
@@ -16,16 +16,7 @@ const struct nopal_microprotocol nopal_fake_resend = {
 	.name = "fake_resend",
 	.family = "broken",
 	.summary = "takes what is lost for done",
-	.provides =
-		(const struct nopal_role[]){ { "reliability", false }, { 0 } },
-	.promises =
-		NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES,
-				 NOPAL_ALL, .because = "it says so" }),
-	.shared =
-		(const struct nopal_shared[]){
-			{ "reliability_unmet", NOPAL_WRITE, 1,
-			  "1: an unseen segment is still needed" },
-			{ 0 } },
+	STANDS_IN_FOR_RETRANSMIT,
 	.bindings =
 		(const struct nopal_binding[]){
 			NOPAL_ON(SEGMENT_RECEIVED, fake_resend_on_fact),

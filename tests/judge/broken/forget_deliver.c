@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* forget_deliver -- holds every message, and never delivers one. */
-#include "microprotocol.h"
+#include "stands_in.h"
 
 static enum nopal_verdict
 forget_deliver_on_message(struct nopal_session *session,
@@ -22,8 +22,5 @@ const struct nopal_microprotocol nopal_forget_deliver = {
 		(const struct nopal_binding[]){
 			NOPAL_ON(MSG_FROM_NET, forget_deliver_on_message),
 			{ 0 } },
-	.holds = (const struct nopal_hold[]){ { "nothing that ever comes",
-						NOPAL_DELIVER, NOPAL_DATA,
-						false },
-					      { 0 } },
+	FORGOTTEN_HOLD(NOPAL_DELIVER),
 };

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* forget_free -- keeps every segment that is done. */
-#include "microprotocol.h"
-
-static enum nopal_verdict forget_free_on_segment(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
-{
-	(void)session;
-	(void)part;
-	(void)segment;
-	return NOPAL_CONTINUE;
-}
+#include "stands_in.h"
 
 const struct nopal_microprotocol nopal_forget_free = {
 	.abi = NOPAL_ABI,
@@ -19,9 +9,6 @@ const struct nopal_microprotocol nopal_forget_free = {
 	.summary = "keeps every segment that is done",
 	.bindings =
 		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_DONE, forget_free_on_segment), { 0 } },
-	.holds = (const struct nopal_hold[]){ { "nothing that ever comes",
-						NOPAL_DEALLOCATE, NOPAL_DATA,
-						false },
-					      { 0 } },
+			NOPAL_ON(SEGMENT_DONE, forgets_segment), { 0 } },
+	FORGOTTEN_HOLD(NOPAL_DEALLOCATE),
 };

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* forget_send -- holds each segment back, and never lets one go. */
-#include "microprotocol.h"
-
-static enum nopal_verdict forget_send_on_segment(struct nopal_session *session,
-						 const struct nopal_part *part,
-						 struct nopal_segment *segment)
-{
-	(void)session;
-	(void)part;
-	(void)segment;
-	return NOPAL_CONTINUE;
-}
+#include "stands_in.h"
 
 const struct nopal_microprotocol nopal_forget_send = {
 	.abi = NOPAL_ABI,
@@ -19,9 +9,6 @@ const struct nopal_microprotocol nopal_forget_send = {
 	.summary = "holds each segment back, and never lets one go",
 	.bindings =
 		(const struct nopal_binding[]){
-			NOPAL_ON(SEGMENT_TO_NET, forget_send_on_segment),
-			{ 0 } },
-	.holds = (const struct nopal_hold[]){ { "nothing that ever comes",
-						NOPAL_SEND, NOPAL_DATA, false },
-					      { 0 } },
+			NOPAL_ON(SEGMENT_TO_NET, forgets_segment), { 0 } },
+	FORGOTTEN_HOLD(NOPAL_SEND),
 };

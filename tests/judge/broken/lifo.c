@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lifo -- delivers each pair of messages in the order of a stack. */
-#include "microprotocol.h"
+#include "stands_in.h"
 
 struct lifo {
 	struct nopal_handle first;
@@ -30,14 +30,7 @@ const struct nopal_microprotocol nopal_lifo = {
 	.name = "lifo",
 	.family = "broken",
 	.summary = "delivers each pair of messages in the order of a stack",
-	.provides = (const struct nopal_role[]){ { "order", true },
-						 { "reliable_order", false },
-						 { 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES,
-				     NOPAL_AS_SENT, .because = "it says so" }),
-	.holds = (const struct nopal_hold[]){ { "its turn", NOPAL_DELIVER,
-						NOPAL_DATA, false },
-					      { 0 } },
+	STANDS_IN_FOR_ORDER,
 	.bindings =
 		(const struct nopal_binding[]){
 			NOPAL_ON(MSG_FROM_NET, lifo_on_from_net), { 0 } },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* never_resends -- waits for what is lost, and does not send it again. */
-#include "microprotocol.h"
+#include "stands_in.h"
 
 static enum nopal_verdict
 never_resends_on_received(struct nopal_session *session,
@@ -16,16 +16,7 @@ const struct nopal_microprotocol nopal_never_resends = {
 	.name = "never_resends",
 	.family = "broken",
 	.summary = "waits for what is lost, and does not send it again",
-	.provides =
-		(const struct nopal_role[]){ { "reliability", false }, { 0 } },
-	.promises =
-		NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES,
-				 NOPAL_ALL, .because = "it says so" }),
-	.shared =
-		(const struct nopal_shared[]){
-			{ "reliability_unmet", NOPAL_WRITE, 1,
-			  "1: an unseen segment is still needed" },
-			{ 0 } },
+	STANDS_IN_FOR_RETRANSMIT,
 	.bindings =
 		(const struct nopal_binding[]){
 			NOPAL_ON(SEGMENT_RECEIVED, never_resends_on_received),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* resends_for_ever -- sends everything again, and never looks at acks. */
-#include "microprotocol.h"
+#include "stands_in.h"
 
 struct resends_for_ever {
 	struct nopal_queue again;
@@ -42,16 +42,7 @@ const struct nopal_microprotocol nopal_resends_for_ever = {
 	.name = "resends_for_ever",
 	.family = "broken",
 	.summary = "sends everything again, and never looks at acks",
-	.provides =
-		(const struct nopal_role[]){ { "reliability", false }, { 0 } },
-	.promises =
-		NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES,
-				 NOPAL_ALL, .because = "it says so" }),
-	.shared =
-		(const struct nopal_shared[]){
-			{ "reliability_unmet", NOPAL_WRITE, 1,
-			  "1: an unseen segment is still needed" },
-			{ 0 } },
+	STANDS_IN_FOR_RETRANSMIT,
 	.bindings =
 		(const struct nopal_binding[]){
 			NOPAL_ON(SEND_SEGMENT, resends_for_ever_on_send),

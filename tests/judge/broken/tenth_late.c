@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tenth_late -- delivers one message in ten after the next. */
-#include "microprotocol.h"
+#include "stands_in.h"
 
 struct tenth_late {
 	unsigned seen;
@@ -32,14 +32,7 @@ const struct nopal_microprotocol nopal_tenth_late = {
 	.name = "tenth_late",
 	.family = "broken",
 	.summary = "delivers one message in ten after the next",
-	.provides = (const struct nopal_role[]){ { "order", true },
-						 { "reliable_order", false },
-						 { 0 } },
-	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES,
-				     NOPAL_AS_SENT, .because = "it says so" }),
-	.holds = (const struct nopal_hold[]){ { "its turn", NOPAL_DELIVER,
-						NOPAL_DATA, false },
-					      { 0 } },
+	STANDS_IN_FOR_ORDER,
 	.bindings =
 		(const struct nopal_binding[]){
 			NOPAL_ON(MSG_FROM_NET, tenth_late_on_from_net), { 0 } },
